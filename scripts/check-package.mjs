@@ -1,0 +1,236 @@
+// Checks the package as users get it: packs it, has the tarball judged by publint and attw, and then uses it from a
+// folder of its own, by import and by require, with and without the optional packages, and from TypeScript.
+import { spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import ts from 'typescript';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const manifest = readManifest(root);
+const required = Object.keys(manifest.dependencies ?? {});
+const optional = [
+  ...Object.keys(manifest.optionalDependencies ?? {}),
+  ...Object.keys(manifest.peerDependencies ?? {}),
+];
+/** What an entry point is there for, and may therefore load at once. Everything else optional waits for its use. */
+const entryPoints = {
+  '.': [],
+  './express': ['express'],
+};
+
+class Failure extends Error {}
+
+const work = realpathSync(mkdtempSync(join(tmpdir(), 'hookplane-package-')));
+try {
+  run('the build', process.execPath, [join(root, 'scripts/build.mjs'), '--quiet']);
+  checkEntryPoints();
+  const tarball = pack();
+  step('publint', () => run('publint', process.execPath, [tool('publint'), 'run', tarball, '--strict']));
+  step('attw', () =>
+    run('attw', process.execPath, [
+      tool('@arethetypeswrong/cli'),
+      tarball,
+      '--profile',
+      'node16',
+      '--no-emoji',
+    ]),
+  );
+  const unpacked = unpack(tarball);
+  const bare = install('bare', unpacked, required);
+  const full = install('full', unpacked, [...required, ...optional]);
+  step('loads without the optional packages', () => checkLoading(bare, ['.']));
+  step('loads by import and by require, and no optional package with it', () =>
+    checkLoading(full, Object.keys(entryPoints)),
+  );
+  step('typechecks without the optional packages', () => checkTypes(bare, bareProgram()));
+  step('typechecks in an Express application', () => checkTypes(full, expressProgram()));
+} catch (error) {
+  if (!(error instanceof Failure)) throw error;
+  console.error(`The package check failed: ${error.message}`);
+  process.exitCode = 1;
+} finally {
+  rmSync(work, { recursive: true, force: true });
+}
+
+function checkEntryPoints() {
+  const exported = Object.keys(manifest.exports).filter((name) => name !== './package.json');
+  const known = Object.keys(entryPoints);
+  if (exported.sort().join() !== known.sort().join()) {
+    throw new Failure(
+      `package.json exports ${exported.join(', ')}, but scripts/check-package.mjs knows ${known.join(', ')}.`,
+    );
+  }
+}
+
+function pack() {
+  const args = ['pack', '--ignore-scripts', '--silent', '--pack-destination', work];
+  run('npm pack', 'npm', args);
+  const name = readdirSync(work).find((file) => file.endsWith('.tgz'));
+  if (!name) throw new Failure('npm pack made no tarball.');
+  return join(work, name);
+}
+
+function unpack(tarball) {
+  run('tar', 'tar', ['-xzf', tarball, '-C', work]);
+  return join(work, 'package');
+}
+
+/**
+ * Installs the package beside the named ones. A copy cannot see the repository's node_modules, so a package that is
+ * not declared is missing here as it is for users; links save the download.
+ */
+function install(name, unpacked, packages) {
+  const folder = join(work, name);
+  const modules = join(folder, 'node_modules');
+  cpSync(unpacked, join(modules, manifest.name), { recursive: true });
+  const types = packages.map((dependency) => `@types/${dependency.replace(/^@/, '').replace('/', '__')}`);
+  for (const dependency of ['@types/node', ...packages, ...types]) {
+    const source = join(root, 'node_modules', dependency);
+    if (!existsSync(source)) continue;
+    mkdirSync(dirname(join(modules, dependency)), { recursive: true });
+    symlinkSync(source, join(modules, dependency), 'junction');
+  }
+  const probe =
+    'console.log(JSON.stringify({ names: Object.keys(entry).sort(), files: Object.keys(require.cache) }));';
+  writeFileSync(join(folder, 'probe.cjs'), `const entry = require(process.argv[2]);\n${probe}\n`);
+  writeFileSync(
+    join(folder, 'probe.mjs'),
+    `import { createRequire } from 'node:module';
+const require = createRequire(import.meta.url);
+const entry = await import(process.argv[2]);
+${probe}
+`,
+  );
+  return folder;
+}
+
+function checkLoading(folder, entries) {
+  for (const entry of entries) {
+    const name = join(manifest.name, entry).split(sep).join('/');
+    const required = load(folder, 'probe.cjs', name, `require('${name}')`, entryPoints[entry]);
+    const imported = load(folder, 'probe.mjs', name, `import '${name}'`, entryPoints[entry]);
+    if (required.length === 0) throw new Failure(`'${name}' exports nothing.`);
+    if (required.join() !== imported.join()) {
+      throw new Failure(
+        `'${name}' exports ${required.join(', ')} by require, but ${imported.join(', ')} by import.`,
+      );
+    }
+  }
+}
+
+function load(folder, probe, name, what, allowed) {
+  const output = run(what, process.execPath, [probe, name], { cwd: folder, timeout: 30_000 });
+  const { names, files } = JSON.parse(output);
+  for (const dependency of optional.filter((candidate) => !allowed.includes(candidate))) {
+    const part = `${sep}node_modules${sep}${dependency.replace('/', sep)}${sep}`;
+    const file = files.find((candidate) => candidate.includes(part));
+    if (file) throw new Failure(`${what} loads ${dependency}, which is optional (${file}).`);
+  }
+  return names;
+}
+
+/** Only the program and this package's declarations are judged: the others' are theirs. */
+function checkTypes(folder, program) {
+  const files = ['program.mts', 'program.cts'].map((file) => join(folder, file));
+  for (const file of files) writeFileSync(file, program);
+  const compiled = ts.createProgram(files, {
+    module: ts.ModuleKind.Node16,
+    target: ts.ScriptTarget.ES2022,
+    types: ['node'],
+    typeRoots: [join(folder, 'node_modules/@types')],
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    esModuleInterop: true,
+    noEmit: true,
+  });
+  const ours = compiled
+    .getSourceFiles()
+    .filter((file) => file.fileName.startsWith(folder.split(sep).join('/')));
+  const problems = [
+    ...compiled.getOptionsDiagnostics(),
+    ...compiled.getGlobalDiagnostics(),
+    ...ours.flatMap((file) => [
+      ...compiled.getSyntacticDiagnostics(file),
+      ...compiled.getSemanticDiagnostics(file),
+    ]),
+  ];
+  if (problems.length > 0) {
+    const host = {
+      getCanonicalFileName: (name) => name,
+      getCurrentDirectory: () => folder,
+      getNewLine: () => '\n',
+    };
+    throw new Failure(
+      `the declarations are wrong for users of TypeScript.\n${ts.formatDiagnostics(problems, host)}`,
+    );
+  }
+}
+
+function bareProgram() {
+  return `import { createSender, HookplaneError, sqliteStore } from 'hookplane';
+
+export const sender = createSender({ store: sqliteStore({ file: ':memory:' }) });
+
+export async function main(): Promise<string> {
+  try {
+    await sender.start();
+    const sent = await sender.send({ type: 'order.created', data: { id: 1 } });
+    return sent.id;
+  } catch (error) {
+    if (error instanceof HookplaneError) return error.code;
+    throw error;
+  } finally {
+    await sender.stop();
+  }
+}
+`;
+}
+
+function expressProgram() {
+  return `import express from 'express';
+import { createSender, sqliteStore } from 'hookplane';
+import { adminMiddleware } from 'hookplane/express';
+
+const sender = createSender({ store: sqliteStore({ file: ':memory:' }) });
+export const app = express();
+app.use('/admin', adminMiddleware(sender, { authorize: () => true }));
+`;
+}
+
+function step(name, action) {
+  action();
+  console.log(`ok: ${name}`);
+}
+
+function run(what, command, args, options = {}) {
+  const result = spawnSync(command, args, { cwd: root, encoding: 'utf8', timeout: 120_000, ...options });
+  if (result.error?.code === 'ENOENT')
+    throw new Failure(`it needs the command ${command}, which is not there.`);
+  if (result.error?.code === 'ETIMEDOUT') throw new Failure(`${what} does not come to an end.`);
+  if (result.error) throw result.error;
+  if (result.status !== 0) throw new Failure(`${what} failed.\n${result.stdout}${result.stderr}`);
+  return result.stdout;
+}
+
+function tool(name) {
+  const folder = join(root, 'node_modules', name);
+  const { bin } = readManifest(folder);
+  return join(folder, typeof bin === 'string' ? bin : Object.values(bin)[0]);
+}
+
+function readManifest(folder) {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+}
