@@ -1,0 +1,36 @@
+export type IdPrefix = 'ep' | 'msg' | 'att' | 'sec' | 'wrk' | 'req';
+
+/** Base 32 of Number.prototype.toString, 0-9 and a-v: its digits sort as their values do. */
+const RADIX = 32;
+const HALF_DIGITS = 8;
+const HALF = RADIX ** HALF_DIGITS;
+
+/** One for each prefix: attempts are named by when they began, which would tear messages of one millisecond apart. */
+const sequences = new Map<IdPrefix, { ms: number; head: string; tail: number }>();
+
+/**
+ * A time-ordered id in the manner of a ULID: the prefix, 10 digits of milliseconds and 16 digits of randomness, 80
+ * bits, in base 32. Ids of one prefix that a process makes in one millisecond count up from a random number, so that
+ * they keep the order in which they were made and "newest first" is exact.
+ */
+export function createId(prefix: IdPrefix, ms: number): string {
+  let sequence = sequences.get(prefix);
+  if (sequence?.ms === ms && sequence.tail + 1 < HALF) {
+    sequence.tail += 1;
+  } else {
+    // 122 random bits out of a pool, in hex: some hundred times cheaper than asking for random bytes.
+    const random = globalThis.crypto.randomUUID();
+    const high = Number.parseInt(random.slice(0, 8) + random.slice(9, 11), 16);
+    sequence = {
+      ms,
+      head: digits(ms, 10) + digits(high, HALF_DIGITS),
+      tail: Number.parseInt(random.slice(-10), 16),
+    };
+    sequences.set(prefix, sequence);
+  }
+  return `${prefix}_${sequence.head}${digits(sequence.tail, HALF_DIGITS)}`;
+}
+
+function digits(value: number, length: number): string {
+  return value.toString(RADIX).padStart(length, '0');
+}

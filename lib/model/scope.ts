@@ -1,0 +1,129 @@
+import type { Endpoint, EndpointCreate, EndpointStatus, EndpointUpdate, SecretRotation } from './endpoint.js';
+import type { Health } from './health.js';
+import type {
+  Attempt,
+  AttemptStatus,
+  Message,
+  MessageDetail,
+  MessageInput,
+  MessageStatus,
+  SentMessage,
+} from './message.js';
+import type { PageRequest } from './page.js';
+import type {
+  MessageReplay,
+  RangeReplay,
+  ReconcileRequest,
+  ReconcileResult,
+  ReplayResult,
+} from './replay.js';
+import type { Tenant } from './tenant.js';
+
+export interface EndpointListRequest extends PageRequest {
+  status?: EndpointStatus | undefined;
+  tenantId?: string | undefined;
+}
+
+export interface MessageListRequest extends PageRequest {
+  types?: readonly string[] | undefined;
+  statuses?: readonly MessageStatus[] | undefined;
+  /** RFC 3339, inclusive. */
+  since?: string | undefined;
+  /** RFC 3339, exclusive. */
+  until?: string | undefined;
+  endpointId?: string | undefined;
+  tenantId?: string | undefined;
+}
+
+export interface AttemptListRequest extends PageRequest {
+  status?: AttemptStatus | undefined;
+}
+
+/** An endpoint together with its signing secret, which is shown when it is made and not again. */
+export type EndpointWithSecret = Endpoint & { secret: string };
+
+export interface EndpointOperations {
+  /** Newest first. */
+  list(request?: EndpointListRequest): Promise<{ endpoints: Endpoint[]; nextCursor: string | null }>;
+  /** @throws `ENDPOINT_VALIDATION` */
+  create(input: EndpointCreate): Promise<EndpointWithSecret>;
+  /** @throws `ENDPOINT_NOT_FOUND` */
+  get(id: string): Promise<Endpoint>;
+  /** @throws `ENDPOINT_NOT_FOUND`, `ENDPOINT_VALIDATION` */
+  update(id: string, input: EndpointUpdate): Promise<Endpoint>;
+  /** Cancels what is still owed to it; its history stays readable. @throws `ENDPOINT_NOT_FOUND` */
+  delete(id: string): Promise<void>;
+  /** Pauses: what it is owed is held, not dropped. @throws `ENDPOINT_NOT_FOUND` */
+  disable(id: string): Promise<Endpoint>;
+  /** Ends a pause of any reason. @throws `ENDPOINT_NOT_FOUND` */
+  enable(id: string): Promise<Endpoint>;
+  /** @throws `ENDPOINT_NOT_FOUND`, `ENDPOINT_VALIDATION` */
+  rotateSecret(
+    id: string,
+    input?: SecretRotation,
+  ): Promise<EndpointWithSecret & { previousSecretExpiresAt: string }>;
+}
+
+export interface MessageOperations {
+  /** Newest first. */
+  list(request?: MessageListRequest): Promise<{ messages: Message[]; nextCursor: string | null }>;
+  /** @throws `MESSAGE_NOT_FOUND` */
+  get(id: string): Promise<MessageDetail>;
+  /** Oldest first. @throws `MESSAGE_NOT_FOUND` */
+  attempts(
+    id: string,
+    request?: AttemptListRequest,
+  ): Promise<{ attempts: Attempt[]; nextCursor: string | null }>;
+}
+
+export interface TenantOperations {
+  list(request?: PageRequest): Promise<{ tenants: Tenant[]; nextCursor: string | null }>;
+  /** @throws `TENANT_NOT_FOUND` */
+  get(id: string): Promise<Tenant>;
+  /** Makes the tenant if it is not there. @throws `TENANT_VALIDATION`, `FORBIDDEN` for another tenant */
+  setRateLimit(id: string, input: { perSecond: number | null; burst?: number | undefined }): Promise<Tenant>;
+  /** Makes the tenant if it is not there, and replaces its metadata. @throws `TENANT_VALIDATION`, `FORBIDDEN` for another tenant */
+  setMetadata(id: string, metadata: Record<string, unknown>): Promise<Tenant>;
+  /** Removes the tenant with all that it has. @throws `TENANT_NOT_FOUND`, `FORBIDDEN` for another tenant */
+  delete(id: string): Promise<void>;
+}
+
+export interface KeyOperations {
+  /** `whsec_` and the base64 of 32 random bytes. */
+  generateSymmetric(): { secret: string };
+  /** An ed25519 pair: `whsk_…` to sign with, `whpk_…` for receivers. */
+  generateAsymmetric(): { privateKey: string; publicKey: string };
+}
+
+/**
+ * All that a caller may do. The sender itself is the unscoped one; `forTenant` gives one that sees and changes a
+ * single tenant's data, for which everybody else's ids do not exist.
+ */
+export interface SenderScope {
+  /** The tenant this scope is bound to; null for the unscoped one. */
+  readonly tenantId: string | null;
+  readonly endpoints: EndpointOperations;
+  readonly messages: MessageOperations;
+  readonly tenants: TenantOperations;
+  readonly keys: KeyOperations;
+  /**
+   * Stores a message and a delivery for every endpoint of its tenant that matches, in one transaction; answers when
+   * that is durable.
+   * @throws `MESSAGE_VALIDATION`, `IDEMPOTENCY_CONFLICT`, `STORE_UNAVAILABLE`
+   */
+  send(message: MessageInput): Promise<SentMessage>;
+  /** Sends several messages in one transaction: all are stored, or none is. */
+  sendMany(messages: readonly MessageInput[]): Promise<SentMessage[]>;
+  /**
+   * Makes deliveries due again, a page a call, oldest first.
+   * @throws `REPLAY_VALIDATION`, `INVALID_QUERY`, `ENDPOINT_NOT_FOUND`, `MESSAGE_NOT_FOUND`, `ENDPOINT_DISABLED`
+   */
+  replay(request: MessageReplay | RangeReplay): Promise<ReplayResult>;
+  /**
+   * The messages of a range that match an endpoint and were never delivered to it; changes nothing.
+   * @throws `REPLAY_VALIDATION`, `INVALID_QUERY`, `ENDPOINT_NOT_FOUND`
+   */
+  reconcile(request: ReconcileRequest): Promise<ReconcileResult>;
+  /** Never rejects: a store that does not answer is a record that says so. */
+  health(): Promise<Health>;
+}
