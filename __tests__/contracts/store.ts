@@ -1,0 +1,57 @@
+import type { Store } from '../../lib/store/store.js';
+import { endpointStoreContract } from './store/endpoints.js';
+import { leaseContract } from './store/lease.js';
+import { messageListContract } from './store/message-lists.js';
+import { messageStoreContract } from './store/messages.js';
+import { openingContract } from './store/opening.js';
+import { outboxContract } from './store/outbox.js';
+import { requeueContract } from './store/requeue.js';
+import { rollUpContract } from './store/roll-up.js';
+import { settleContract } from './store/settle.js';
+import { sharedStoreContract } from './store/shared.js';
+import { tenantStoreContract } from './store/tenants.js';
+import { workerStoreContract } from './store/workers.js';
+
+/** A store over data of its own, and what is done to that data from outside. */
+export interface StoreUnderTest {
+  /** Over an empty database; not yet opened. */
+  store: Store;
+  /** Another store over the same data, not yet opened. Absent where no two stores can share data. */
+  reopen?(options?: { migrate?: boolean }): Promise<Store>;
+  /** Makes the schema say that it has this version. */
+  setSchemaVersion?(version: number): Promise<void>;
+  /** Closes every store and removes the data. */
+  close(): Promise<void>;
+}
+
+export type OpenStore = () => Promise<StoreUnderTest>;
+
+/** What every store promises the sender. */
+export function storeContract(name: string, open: OpenStore): void {
+  describe(name, () => {
+    let underTest: StoreUnderTest;
+    const current = (): StoreUnderTest => underTest;
+    const store = (): Store => underTest.store;
+
+    beforeEach(async () => {
+      underTest = await open();
+    });
+    afterEach(() => underTest.close());
+
+    describe('opening', () => openingContract(current));
+    describe('once opened', () => {
+      beforeEach(() => store().open());
+      describe('endpoints', () => endpointStoreContract(store));
+      describe('messages', () => messageStoreContract(store));
+      describe('lists of messages', () => messageListContract(store));
+      describe('tenants', () => tenantStoreContract(store));
+      describe('leasing', () => leaseContract(store));
+      describe('the outbox', () => outboxContract(store));
+      describe('settling', () => settleContract(store));
+      describe('requeueing', () => requeueContract(store));
+      describe('the status of a message', () => rollUpContract(store));
+      describe('workers', () => workerStoreContract(store));
+      describe('shared by several stores', () => sharedStoreContract(current));
+    });
+  });
+}

@@ -1,0 +1,217 @@
+import type { Lane, Store } from '../../../lib/store/store.js';
+import {
+  addEndpoint,
+  addMessage,
+  addMessages,
+  deliveryOf,
+  each,
+  finish,
+  lanesAt,
+  lease,
+  LEASE_MS,
+  T0,
+  turn,
+} from './fixtures.js';
+
+export function leaseContract(store: () => Store): void {
+  describe('the lanes that share is shown', () => {
+    test('are the active endpoints with something due, and all that decides whose turn it is', async () => {
+      const a = await addEndpoint(store(), {
+        tenantId: 'acme',
+        rateLimit: { perSecond: 5, burst: 6 },
+        maxInFlight: 7,
+      });
+      const b = await addEndpoint(store());
+      const paused = await addEndpoint(store());
+      const idle = await addEndpoint(store());
+      const later = await addEndpoint(store());
+      await store().tenants.set('acme', { rateLimit: { perSecond: 1, burst: 2 } }, T0);
+      await addMessage(store(), [a.id, b.id, paused.id], { tenantId: 'acme', createdAt: T0 + 5 });
+      await addMessage(store(), [a.id], { tenantId: 'acme', createdAt: T0 + 3 });
+      await addMessage(store(), [later.id], { createdAt: T0 + 50 });
+      await finish(store(), await addMessage(store(), [idle.id]), idle.id);
+      await store().endpoints.pause(undefined, paused.id, 'manual', T0);
+      const lanes = await lanesAt(store(), T0 + 10);
+      const unlimited = {
+        slowUntil: null,
+        slowStep: 0,
+        inFlight: 0,
+        maxInFlight: null,
+        rateLimit: null,
+        rateUsed: null,
+        tenantRateLimit: null,
+        tenantRateUsed: null,
+      };
+      const expected: Lane[] = [
+        {
+          ...unlimited,
+          endpointId: a.id,
+          tenantId: 'acme',
+          dueAt: T0 + 3,
+          maxInFlight: 7,
+          rateLimit: { perSecond: 5, burst: 6 },
+          tenantRateLimit: { perSecond: 1, burst: 2 },
+        },
+        { ...unlimited, endpointId: b.id, tenantId: null, dueAt: T0 + 5 },
+      ];
+      expect(lanes).toHaveLength(2);
+      expect(lanes).toEqual(expect.arrayContaining(expected));
+    });
+
+    test('count what any worker has in flight, and what is due beside it', async () => {
+      const { id } = await addEndpoint(store());
+      const [, second] = await addMessages(store(), id, 3);
+      await lease(store(), { owner: 'another', share: each(1) });
+      const lanes = await lanesAt(store(), T0 + 10);
+      expect(lanes).toMatchObject([{ endpointId: id, inFlight: 1, dueAt: T0 + 1 }]);
+      await lease(store(), { now: T0 + 10 });
+      expect(await lanesAt(store(), T0 + 10)).toEqual([]);
+      expect(await deliveryOf(store(), second!, id)).toMatchObject({ status: 'pending' });
+    });
+
+    test('leave out leases that are over', async () => {
+      const { id } = await addEndpoint(store());
+      await addMessages(store(), id, 2);
+      await lease(store(), { share: each(1) });
+      const lanes = await lanesAt(store(), T0 + LEASE_MS);
+      expect(lanes).toMatchObject([{ inFlight: 0, dueAt: T0 }]);
+    });
+  });
+
+  describe('a lease', () => {
+    test('takes of each lane its share, the most overdue first', async () => {
+      const a = await addEndpoint(store());
+      const b = await addEndpoint(store());
+      const [ofA, ofB] = [await addMessages(store(), a.id, 5), await addMessages(store(), b.id, 5)];
+      const leased = await lease(store(), {
+        now: T0 + 10,
+        share: () => ({
+          quotas: new Map([
+            [a.id, 2],
+            [b.id, 3],
+          ]),
+          nextAt: null,
+        }),
+      });
+      const taken = (endpointId: string) =>
+        leased.flatMap((one) => (one.endpointId === endpointId ? one.messageId : [])).sort();
+      expect(taken(a.id)).toEqual(ofA.slice(0, 2));
+      expect(taken(b.id)).toEqual(ofB.slice(0, 3));
+    });
+
+    test('takes nothing where the share is nothing, and nothing before it is due', async () => {
+      const { id } = await addEndpoint(store());
+      await addMessage(store(), [id], { createdAt: T0 + 1 });
+      expect(await lease(store())).toEqual([]);
+      expect(
+        await lease(store(), { now: T0 + 1, share: () => ({ quotas: new Map(), nextAt: null }) }),
+      ).toEqual([]);
+      expect(await lease(store(), { now: T0 + 1 })).toHaveLength(1);
+    });
+
+    test('brings all that an attempt needs', async () => {
+      const endpoint = await addEndpoint(store(), { tenantId: 'acme', headers: { a: 'b' }, timeoutMs: 5000 });
+      const messageId = await addMessage(store(), [endpoint.id], {
+        tenantId: 'acme',
+        channels: ['eu'],
+        payload: '{"a":1}',
+        expiresAt: T0 + 99_000,
+      });
+      expect(await lease(store())).toEqual([
+        {
+          messageId,
+          endpointId: endpoint.id,
+          fence: expect.any(Number),
+          attemptCount: 0,
+          scheduleStep: 0,
+          trigger: 'send',
+          webhookId: messageId,
+          dueAt: T0,
+          expiresAt: T0 + 99_000,
+          message: {
+            id: messageId,
+            tenantId: 'acme',
+            type: 'invoice.paid',
+            channels: ['eu'],
+            createdAt: T0,
+            payload: '{"a":1}',
+          },
+          target: { endpoint, secrets: ['whsec_first'], failingSince: null, slowStep: 0 },
+        },
+      ]);
+    });
+
+    test('reads the endpoint as it is at that moment', async () => {
+      const { id } = await addEndpoint(store());
+      await addMessages(store(), id, 2);
+      await lease(store(), { share: each(1) });
+      const edited = await store().endpoints.update(undefined, id, { url: 'https://example.com/new' }, T0);
+      const [second] = await lease(store(), { now: T0 + 10 });
+      expect(second?.target.endpoint).toEqual(edited);
+    });
+
+    test('is exclusive until it ends, and then taken over under a higher fence', async () => {
+      const { id } = await addEndpoint(store());
+      const messageId = await addMessage(store(), [id]);
+      const [first] = await lease(store(), { owner: 'a' });
+      expect(await store().outbox.inFlight(messageId, id, T0)).toBe(true);
+      expect(await lease(store(), { owner: 'b' })).toEqual([]);
+      expect(await lease(store(), { owner: 'a' })).toEqual([]);
+      expect(await lease(store(), { owner: 'b', now: T0 + LEASE_MS - 1 })).toEqual([]);
+      expect(await store().outbox.inFlight(messageId, id, T0 + LEASE_MS)).toBe(false);
+      const [second] = await lease(store(), { owner: 'b', now: T0 + LEASE_MS });
+      expect(second).toMatchObject({ messageId, endpointId: id, attemptCount: 0, trigger: 'send' });
+      expect(second!.fence).toBeGreaterThan(first!.fence);
+    });
+
+    test("outlasts the endpoint's own deadline", async () => {
+      const { id } = await addEndpoint(store(), { timeoutMs: 60_000 });
+      await addMessage(store(), [id]);
+      await lease(store(), { leaseMs: 20_000 });
+      expect(await lease(store(), { now: T0 + 60_000 })).toEqual([]);
+    });
+
+    test('says when the next is due: of what is not yet due, and what share says', async () => {
+      const a = await addEndpoint(store());
+      const b = await addEndpoint(store());
+      const nextAt = async (now: number, said: number | null): Promise<number | null> => {
+        const share = () => ({ quotas: new Map<string, number>(), nextAt: said });
+        return (await turn(store(), { now, lease: { leaseMs: LEASE_MS, share } })).nextAt;
+      };
+      expect(await nextAt(T0, null)).toBeNull();
+      await addMessage(store(), [a.id], { createdAt: T0 + 500 });
+      await addMessage(store(), [b.id], { createdAt: T0 + 300 });
+      expect(await nextAt(T0, null)).toBe(T0 + 300);
+      expect(await nextAt(T0, T0 + 200)).toBe(T0 + 200);
+      expect(await nextAt(T0, T0 + 400)).toBe(T0 + 300);
+      expect(await nextAt(T0 + 400, null)).toBe(T0 + 500);
+    });
+
+    test('spends the rates of endpoint and tenant by what it took, not by what it might have', async () => {
+      const a = await addEndpoint(store(), { tenantId: 'acme', rateLimit: { perSecond: 10, burst: 100 } });
+      const b = await addEndpoint(store(), { tenantId: 'acme' });
+      const [c] = [await addEndpoint(store())];
+      await store().tenants.set('acme', { rateLimit: { perSecond: 2, burst: 100 } }, T0);
+      for (const { id } of [a, a, a, b, c]) await addMessage(store(), [id], { tenantId: 'acme' });
+      await lease(store(), { share: each(2) });
+      await addMessages(store(), b.id, 1);
+      const lanes = await lanesAt(store(), T0);
+      // Two of a's three and b's one: two tokens of a's ten a second, three of the tenant's two.
+      expect(lanes.find((lane) => lane.endpointId === a.id)).toMatchObject({
+        rateUsed: T0 + 200,
+        tenantRateUsed: T0 + 1500,
+      });
+      expect(lanes.find((lane) => lane.endpointId === b.id)).toMatchObject({
+        rateUsed: null,
+        tenantRateUsed: T0 + 1500,
+      });
+    });
+
+    test('takes nothing from an endpoint that was deleted', async () => {
+      const { id } = await addEndpoint(store());
+      await addMessage(store(), [id]);
+      await store().endpoints.delete(undefined, id, T0);
+      expect(await lease(store())).toEqual([]);
+    });
+  });
+}

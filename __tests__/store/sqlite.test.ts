@@ -1,0 +1,273 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { sqliteStore } from '../../lib/store/sqlite.js';
+import type { Store } from '../../lib/store/store.js';
+import {
+  addEndpoint,
+  addMessage,
+  lease,
+  newMessage,
+  settle,
+  settlementOf,
+  T0,
+} from '../contracts/store/fixtures.js';
+import { storeContract } from '../contracts/store.js';
+import { onCleanUp } from '../support/clean-up.js';
+import { startSender, temporaryFolder } from '../support/sender.js';
+
+storeContract('SQLite, in a file', async () => {
+  const file = join(await temporaryFolder(), 'store.sqlite');
+  const stores: Store[] = [];
+  const make = (options: { migrate?: boolean } = {}): Store => {
+    const store = sqliteStore({ file, ...options });
+    stores.push(store);
+    return store;
+  };
+  return {
+    store: make(),
+    reopen: async (options) => make(options),
+    async setSchemaVersion(version) {
+      const database = new Database(file);
+      database.prepare('update hookplane_schema_migrations set version = ?').run(version);
+      database.close();
+    },
+    close: async () => void (await Promise.all(stores.map((store) => store.close()))),
+  };
+});
+
+/** A store that is closed at the end of its test. */
+function storeOf(options: Parameters<typeof sqliteStore>[0]): Store {
+  const store = sqliteStore(options);
+  onCleanUp('test', 'sender', () => store.close());
+  return store;
+}
+
+function databaseOf(file: string, options: Database.Options = {}): Database.Database {
+  const database = new Database(file, options);
+  onCleanUp('test', 'folder', async () => void database.close());
+  return database;
+}
+
+const newFile = async (): Promise<string> => join(await temporaryFolder(), 'store.sqlite');
+
+describe('a database of the application', () => {
+  test('is used as it is, beside the tables it has, and left open', async () => {
+    const database = databaseOf(await newFile());
+    database.exec('create table mine (a text)');
+    const store = storeOf({ database });
+    await store.open();
+    const endpoint = await addEndpoint(store);
+    await store.close();
+    expect(database.open).toBe(true);
+    database.prepare('insert into mine values (?)').run('still');
+    const again = storeOf({ database });
+    await again.open();
+    expect(await again.endpoints.get(undefined, endpoint.id)).toEqual(endpoint);
+    const tables = database.prepare("select name from sqlite_master where type = 'table'").pluck().all();
+    expect(tables.filter((name) => !String(name).startsWith('hookplane_'))).toEqual(['mine']);
+  });
+
+  test('may be opened again by the store that left it', async () => {
+    const store = storeOf({ database: databaseOf(await newFile()) });
+    for (let round = 0; round < 3; round++) {
+      await store.open();
+      await addEndpoint(store);
+      await store.close();
+    }
+    await store.open();
+    const query = { tenant: undefined, status: undefined, after: null, limit: 9 };
+    expect((await store.endpoints.list(query)).rows).toHaveLength(3);
+  });
+
+  test('in which the application has a transaction open is not available, and the transaction is left alone', async () => {
+    const database = databaseOf(await newFile());
+    database.exec('create table mine (a text)');
+    const store = storeOf({ database });
+    await store.open();
+    database.exec("begin; insert into mine values ('x')");
+    await expect(addEndpoint(store)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    await expect(lease(store)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    expect(database.inTransaction).toBe(true);
+    database.exec('commit');
+    expect(database.prepare('select count(*) from mine').pluck().get()).toBe(1);
+    expect((await addEndpoint(store)).status).toBe('active');
+    expect(database.pragma('synchronous', { simple: true })).toBe(2);
+  });
+
+  test('that the application closes under it is not available', async () => {
+    const database = databaseOf(await newFile());
+    const store = storeOf({ database });
+    await store.open();
+    database.close();
+    await expect(store.endpoints.get(undefined, 'ep_a')).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    await expect(addEndpoint(store)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+  });
+});
+
+describe('every open', () => {
+  test('makes commits wait for the disk, not the first alone, and a worker’s turns leave it so', async () => {
+    const file = await newFile();
+    for (let round = 0; round < 3; round++) {
+      const database = databaseOf(file);
+      const synchronous = () => database.pragma('synchronous', { simple: true });
+      const store = storeOf({ database });
+      await store.open();
+      expect(database.pragma('journal_mode', { simple: true })).toBe('wal');
+      expect(synchronous()).toBe(2);
+      const endpoint = await addEndpoint(store);
+      await addMessage(store, [endpoint.id]);
+      const [leased] = await lease(store);
+      await settle(store, [settlementOf(leased!)]);
+      await store.outbox.renew('worker', 1000, T0);
+      await store.workers.beat('worker', T0);
+      expect(synchronous()).toBe(2);
+      const failing = lease(store, {
+        share() {
+          throw new Error('mine');
+        },
+      });
+      await expect(failing).rejects.toThrow('mine');
+      expect(synchronous()).toBe(2);
+      await store.close();
+      database.close();
+    }
+  });
+
+  test('does not when it is told so', async () => {
+    const database = databaseOf(await newFile());
+    const store = storeOf({ database, synchronous: 'normal' });
+    await store.open();
+    await lease(store);
+    expect(database.pragma('synchronous', { simple: true })).toBe(1);
+  });
+});
+
+describe('in memory', () => {
+  test('it keeps what it has while it is open, and nothing after', async () => {
+    const store = storeOf({ file: ':memory:' });
+    await store.open();
+    const endpoint = await addEndpoint(store);
+    await store.open();
+    expect(await store.endpoints.get(undefined, endpoint.id)).toEqual(endpoint);
+    await store.close();
+    await store.open();
+    expect(await store.endpoints.get(undefined, endpoint.id)).toBeNull();
+  });
+
+  test('two stores have nothing in common', async () => {
+    const [a, b] = [storeOf({ file: ':memory:' }), storeOf({ file: ':memory:' })];
+    await Promise.all([a.open(), b.open()]);
+    const endpoint = await addEndpoint(a);
+    expect(await b.endpoints.get(undefined, endpoint.id)).toBeNull();
+  });
+});
+
+describe('a file that cannot be used', () => {
+  test('in a folder that is not there: it is not available until there is one', async () => {
+    const folder = join(await temporaryFolder(), 'later');
+    const store = storeOf({ file: join(folder, 'store.sqlite') });
+    await expect(store.open()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    await mkdir(folder);
+    await store.open();
+    expect((await addEndpoint(store)).status).toBe('active');
+  });
+
+  test('that is a folder, or no database: it is not available', async () => {
+    const folder = await temporaryFolder();
+    const text = join(folder, 'text');
+    await writeFile(text, 'this is no database, and long enough to be read as one\n'.repeat(100));
+    for (const file of [folder, text]) {
+      await expect(storeOf({ file }).open()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    }
+  });
+
+  test('that is not named is refused at once', () => {
+    for (const options of [{}, { file: '' }, { file: 7 }, { file: null }]) {
+      expect(() => sqliteStore(options as never)).toThrow(
+        expect.objectContaining({ code: 'INVALID_OPTIONS' }),
+      );
+    }
+  });
+
+  test('that another process has locked for too long: it is not available, and is again when it is free', async () => {
+    const file = await newFile();
+    const store = storeOf({ database: databaseOf(file, { timeout: 20 }) });
+    await store.open();
+    const other = databaseOf(file);
+    other.exec('begin immediate');
+    await expect(addEndpoint(store)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    await expect(lease(store)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    expect(await store.endpoints.get(undefined, 'ep_a')).toBeNull();
+    other.exec('rollback');
+    expect((await addEndpoint(store)).status).toBe('active');
+  });
+});
+
+describe('a full disk', () => {
+  async function full() {
+    const database = databaseOf(await newFile());
+    const sender = await startSender({ store: sqliteStore({ database }), started: false });
+    await sender.endpoints.create({ url: 'http://127.0.0.1:9999/' });
+    const fill = () =>
+      database.pragma(`max_page_count = ${Number(database.pragma('page_count', { simple: true }))}`);
+    const empty = () => database.pragma('max_page_count = 1000000');
+    const rows = () =>
+      ['messages', 'payloads', 'deliveries', 'idempotency_keys', 'tenants'].map((table) =>
+        Number(database.prepare(`select count(*) from hookplane_${table}`).pluck().get()),
+      );
+    return { sender, fill, empty, rows };
+  }
+
+  const large = { type: 'a.b', data: 'x'.repeat(500_000), tenantId: null, idempotencyKey: 'key' };
+
+  test('makes a send fail, writes nothing of it, and works again when there is room', async () => {
+    const { sender, fill, empty, rows } = await full();
+    const before = rows();
+    fill();
+    for (let round = 0; round < 2; round++) {
+      await expect(sender.send(large)).rejects.toMatchObject({
+        code: 'STORE_UNAVAILABLE',
+        message: expect.stringMatching(/full/),
+      });
+      await expect(sender.sendMany([{ type: 'a.b', data: 1 }, large])).rejects.toMatchObject({
+        code: 'STORE_UNAVAILABLE',
+      });
+      expect(rows()).toEqual(before);
+    }
+    expect((await sender.messages.list()).messages).toEqual([]);
+    empty();
+    const sent = await sender.send(large);
+    expect(sent).toMatchObject({ duplicate: false, status: 'pending' });
+    expect((await sender.messages.get(sent.id)).payload.data).toBe(large.data);
+  });
+
+  test('fails the sends of one moment together, and none of them is half there', async () => {
+    const { sender, fill, empty, rows } = await full();
+    const before = rows();
+    fill();
+    const sends = [large, { ...large, idempotencyKey: 'another' }, { type: 'a.b', data: 1 }];
+    const results = await Promise.allSettled(sends.map((message) => sender.send(message)));
+    for (const each of results) {
+      expect(each).toMatchObject({ status: 'rejected', reason: { code: 'STORE_UNAVAILABLE' } });
+    }
+    expect(rows()).toEqual(before);
+    empty();
+    const again = await Promise.all(sends.map((message) => sender.send(message)));
+    expect(again.map(({ duplicate }) => duplicate)).toEqual([false, false, false]);
+  });
+});
+
+test('a store fails as a whole what fails in the middle', async () => {
+  const database = databaseOf(await newFile());
+  const store = storeOf({ database });
+  await store.open();
+  const { id } = await addEndpoint(store);
+  const message = newMessage([id]);
+  // Two messages of one id: the second breaks the batch when the first has been written.
+  await expect(store.messages.insert([message, message], true)).rejects.toMatchObject({
+    code: expect.stringMatching(/^SQLITE_CONSTRAINT/),
+  });
+  expect(await store.messages.get(undefined, message.id)).toBeNull();
+  expect(await lease(store)).toEqual([]);
+});

@@ -1,0 +1,34 @@
+const STEP_MS = 3;
+
+/**
+ * Asks until the answer is truthy, and answers that. An assertion that throws counts as "not yet", so
+ * `waitFor(async () => expect(await …).toBe(…) ?? true)` works; what it threw last is the reason of the failure.
+ */
+export async function waitFor<T>(
+  ask: () => T | Promise<T>,
+  deadlineMs = 10_000,
+): Promise<Exclude<T, undefined | null | false | 0 | ''>> {
+  const end = performance.now() + deadlineMs;
+  let failure: unknown;
+  for (;;) {
+    try {
+      const answer = await ask();
+      if (answer) return answer as Exclude<T, undefined | null | false | 0 | ''>;
+      failure = undefined;
+    } catch (error) {
+      failure = error;
+    }
+    if (performance.now() > end) {
+      throw failure ?? new Error(`Nothing came of it within ${deadlineMs} ms: ${ask.toString()}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, STEP_MS));
+  }
+}
+
+/** Asserts until it passes. */
+export async function eventually(assert: () => unknown, deadlineMs?: number): Promise<void> {
+  await waitFor(async () => {
+    await assert();
+    return true;
+  }, deadlineMs);
+}

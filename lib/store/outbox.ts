@@ -1,0 +1,169 @@
+import type { Endpoint, PausedReason } from '../model/endpoint.js';
+import type { AttemptStatus, AttemptTrigger, DeliveryStatus, ErrorKind } from '../model/message.js';
+import type { BucketTime, RateLimit } from '../model/rate-limit.js';
+
+/** The scope of a caller: undefined sees every tenant. */
+export type TenantScope = string | undefined;
+
+/** An endpoint with due deliveries, as the lease sees it. */
+export interface Lane {
+  endpointId: string;
+  tenantId: string | null;
+  /** When its earliest delivery that nobody holds is due. */
+  dueAt: number;
+  /** Not before this: the endpoint asked to be left alone. */
+  slowUntil: number | null;
+  /** Above 0 while it has not answered well since it asked to be left alone. */
+  slowStep: number;
+  /** Leased at this moment, by any process. */
+  inFlight: number;
+  maxInFlight: number | null;
+  rateLimit: RateLimit | null;
+  rateUsed: BucketTime;
+  tenantRateLimit: RateLimit | null;
+  tenantRateUsed: BucketTime;
+}
+
+/** How many each lane may take now; and when a lane that may not could next. */
+export interface Shares {
+  quotas: ReadonlyMap<string, number>;
+  /** The earliest time at which asking again may give more; null when only an event can tell. */
+  nextAt: number | null;
+}
+
+export interface LeaseRequest {
+  leaseMs: number;
+  /** Decides whose turn it is. Called inside the transaction: pure, and quick. */
+  share(lanes: readonly Lane[]): Shares;
+}
+
+/** Names a lease. The fence grows with every lease of a delivery; a settlement under an older one is refused. */
+export interface LeaseKey {
+  messageId: string;
+  endpointId: string;
+  fence: number;
+}
+
+/** What a worker has to say and to ask, in one transaction. */
+export interface Turn {
+  owner: string;
+  now: number;
+  /** Each holds only if its lease is still the owner's; its attempt is recorded either way. */
+  settlements: readonly Settlement[];
+  news: readonly EndpointNews[];
+  /** Leases given back unspent. */
+  release: readonly LeaseKey[];
+  /** What to take; null takes nothing. */
+  lease: LeaseRequest | null;
+}
+
+/** A delivery that this worker alone may attempt until its lease ends. */
+export interface LeasedDelivery extends LeaseKey {
+  attemptCount: number;
+  /** Failures since the schedule began. */
+  scheduleStep: number;
+  trigger: AttemptTrigger;
+  webhookId: string;
+  dueAt: number;
+  expiresAt: number;
+  message: {
+    id: string;
+    tenantId: string | null;
+    type: string;
+    channels: string[] | null;
+    createdAt: number;
+    payload: string;
+  };
+  target: DeliveryTarget;
+}
+
+/** The endpoint as it is at the moment of the lease. */
+export interface DeliveryTarget {
+  endpoint: Endpoint;
+  /** Newest first; every one of them signs. */
+  secrets: string[];
+  failingSince: number | null;
+  slowStep: number;
+}
+
+export interface NewAttempt {
+  id: string;
+  number: number;
+  status: AttemptStatus;
+  trigger: AttemptTrigger;
+  startedAt: number;
+  durationMs: number;
+  requestUrl: string;
+  remoteAddress: string | null;
+  responseStatus: number | null;
+  responseHeaders: Record<string, string> | null;
+  responseBody: string | null;
+  errorKind: ErrorKind | null;
+  error: string | null;
+  nextAttemptAt: number | null;
+}
+
+/** What became of a leased delivery. */
+export interface Settlement extends LeaseKey {
+  status: Exclude<DeliveryStatus, 'canceled'>;
+  /** When it is due again; for a finished one the time it finished. */
+  dueAt: number;
+  /** All attempts so far, this one included. */
+  attemptCount: number;
+  scheduleStep: number;
+  lastError: string | null;
+  /** null when no request was made. */
+  attempt: NewAttempt | null;
+}
+
+/** What a batch of attempts says about an endpoint. */
+export interface EndpointNews {
+  endpointId: string;
+  /** Where the attempts went: what they say is not held against an endpoint that has moved since. */
+  url: string;
+  succeeded: boolean;
+  /** When an attempt failed first, if one did. */
+  failedAt: number | null;
+  slowUntil: number | null;
+  /** `failing` pauses only if every attempt has failed since `failingBefore`. */
+  pause: { reason: PausedReason; failingBefore: number } | null;
+}
+
+export interface TurnResult {
+  /** Indexes of settlements that were refused: their lease had been taken over, or their delivery was gone. */
+  refused: number[];
+  paused: Endpoint[];
+  leased: LeasedDelivery[];
+  /** When the next delivery is due, as far as is known; null when none is. */
+  nextAt: number | null;
+}
+
+export interface OutboxStore {
+  /**
+   * Settles, gives back and leases. A power failure may undo it, which repeats attempts and loses none; the death of
+   * the process does not.
+   */
+  turn(turn: Turn): Promise<TurnResult>;
+  /** Moves the end of every lease that is still the owner's, run out or not. */
+  renew(owner: string, leaseMs: number, now: number): Promise<void>;
+  /** Cancels a batch of what is owed to endpoints that are gone; answers how many there were. */
+  cancelOrphans(now: number): Promise<number>;
+  /** Ends deliveries whose time is over; at most `limit` a call. Answers those it ended. */
+  expire(now: number, limit: number): Promise<{ messageId: string; endpointId: string }[]>;
+  /**
+   * Makes deliveries of one endpoint due at once, and makes those that are missing. One that is in flight is left
+   * alone. Answers the messages it did it for.
+   */
+  requeue(request: {
+    endpointId: string;
+    messageIds: readonly string[];
+    /** Webhook ids to send under, by position; null keeps the message's own. */
+    webhookIds: readonly string[] | null;
+    expiresAt: number;
+    now: number;
+  }): Promise<string[]>;
+  /** Whether a delivery is leased at this moment. */
+  inFlight(messageId: string, endpointId: string, now: number): Promise<boolean>;
+  /** `tenant` undefined counts all. */
+  depth(tenant: TenantScope): Promise<{ depth: number; oldestDueAt: number | null }>;
+}

@@ -1,0 +1,223 @@
+import { setImmediate } from 'node:timers/promises';
+import { type Kysely, sql } from 'kysely';
+import type { Endpoint, PausedReason } from '../../model/endpoint.js';
+import { MAX_LIVE_SECRETS } from '../../model/endpoint.js';
+import { validationError } from '../../model/errors.js';
+import type { EndpointSettings, EndpointStore, NewSecret, TenantScope } from '../store.js';
+import type { SqlContext } from './dialect.js';
+import { CANCEL_BATCH, cancelOwed } from './cancel.js';
+import { toEndpoint, toJson, toPage } from './rows.js';
+import type { EndpointRow, Tables } from './schema.js';
+import { ensureTenants } from './tenants.js';
+import { type Steps, rowsOf, firstOf, rowOf, changesOf } from './steps.js';
+
+export function endpointStore({ read, write, dialect }: SqlContext): EndpointStore {
+  return {
+    insert: (endpoint, secret, now) =>
+      write(function* (db) {
+        if (endpoint.tenantId !== null) yield* ensureTenants(db, [endpoint.tenantId], now);
+        const row = yield* rowOf(
+          db
+            .insertInto('hookplane_endpoints')
+            .values({
+              ...settingColumns(endpoint),
+              ...bare,
+              id: endpoint.id,
+              tenant_id: endpoint.tenantId,
+              created_at: now,
+              updated_at: now,
+            } as EndpointRow)
+            .returningAll(),
+        );
+        yield* insertSecret(db, endpoint.id, secret, now);
+        return toEndpoint(row);
+      }),
+
+    get: (tenant, id) =>
+      read(function* (db) {
+        const row = yield* firstOf(visible(db, tenant).where('id', '=', id));
+        return row ? toEndpoint(row) : null;
+      }),
+
+    list: ({ tenant, status, after, limit }) =>
+      read(function* (db) {
+        let query = visible(db, tenant);
+        if (status) query = query.where('status', '=', status);
+        if (after) query = query.where(sql<boolean>`(created_at, id) < (${after.ms}, ${after.id})`);
+        const rows = yield* rowsOf(
+          query
+            .orderBy('created_at', 'desc')
+            .orderBy('id', 'desc')
+            .limit(limit + 1),
+        );
+        return toPage(rows, limit, (row) => ({ ms: row.created_at, id: row.id }), toEndpoint);
+      }),
+
+    ofTenant: (tenantId) =>
+      read(function* (db) {
+        const rows = yield* rowsOf(
+          db
+            .selectFrom('hookplane_endpoints')
+            .selectAll()
+            .where('tenant_id', tenantId === null ? 'is' : '=', tenantId),
+        );
+        return rows.map(toEndpoint);
+      }),
+
+    update: (tenant, id, changes, now) =>
+      write((db) => change(db, tenant, id, { ...settingColumns(changes), updated_at: now })),
+
+    async delete(tenant, id, now) {
+      const deleted = await write(function* (db) {
+        let query = db.deleteFrom('hookplane_endpoints').where('id', '=', id);
+        if (tenant !== undefined) query = query.where('tenant_id', '=', tenant);
+        if ((yield* changesOf(query)) === 0) return null;
+        yield* changesOf(db.deleteFrom('hookplane_endpoint_secrets').where('endpoint_id', '=', id));
+        return yield* cancelOwed(db, dialect, id, now);
+      });
+      if (deleted === null) return false;
+      // Nothing is leased any more for an endpoint that is gone, so the rest may take its time; should it not come to
+      // its end, the workers' heartbeat finishes it.
+      for (let canceled = deleted; canceled === CANCEL_BATCH; ) {
+        await setImmediate();
+        canceled = await write((db) => cancelOwed(db, dialect, id, now));
+      }
+      return true;
+    },
+
+    pause: (tenant, id, reason, now) =>
+      write(function* (db) {
+        return (yield* pauseActive(db, tenant, id, reason, now)) ?? (yield* find(db, tenant, id));
+      }),
+
+    resume: (tenant, id, now) =>
+      write((db) =>
+        change(db, tenant, id, {
+          status: 'active',
+          paused_reason: null,
+          paused_at: null,
+          failing_since: null,
+          slow_until: null,
+          slow_step: 0,
+          updated_at: now,
+        }),
+      ),
+
+    rotateSecret: (tenant, id, secret, previousUntil, now) =>
+      write(function* (db) {
+        // The update comes first: it locks the endpoint, so that rotations of it follow one another.
+        const endpoint = yield* change(db, tenant, id, { updated_at: now });
+        if (!endpoint) return null;
+        const previous = db
+          .updateTable('hookplane_endpoint_secrets')
+          .set({ expires_at: previousUntil })
+          .where('endpoint_id', '=', id);
+        yield* changesOf(previousUntil <= now ? previous : previous.where('expires_at', 'is', null));
+        yield* changesOf(
+          db
+            .deleteFrom('hookplane_endpoint_secrets')
+            .where('endpoint_id', '=', id)
+            .where('expires_at', '<=', now),
+        );
+        const live = yield* rowsOf(
+          db.selectFrom('hookplane_endpoint_secrets').select('id').where('endpoint_id', '=', id),
+        );
+        if (live.length >= MAX_LIVE_SECRETS) {
+          throw validationError('ENDPOINT_VALIDATION', 'The rotation', [
+            {
+              path: 'overlapSeconds',
+              message: `would make more than ${MAX_LIVE_SECRETS} secrets sign: wait until one has expired, or revoke all at once with 0`,
+            },
+          ]);
+        }
+        yield* insertSecret(db, id, secret, now);
+        return endpoint;
+      }),
+  };
+}
+
+/** Pauses an active endpoint; null when it is not there or paused already. */
+export function* pauseActive(
+  db: Kysely<Tables>,
+  tenant: TenantScope,
+  id: string,
+  reason: PausedReason,
+  now: number,
+  only: { url?: string; failingBefore?: number | undefined } = {},
+): Steps<Endpoint | null> {
+  let query = db
+    .updateTable('hookplane_endpoints')
+    .set({ status: 'paused', paused_reason: reason, paused_at: now, updated_at: now })
+    .where('id', '=', id)
+    .where('status', '=', 'active');
+  if (tenant !== undefined) query = query.where('tenant_id', '=', tenant);
+  if (only.url !== undefined) query = query.where('url', '=', only.url);
+  if (only.failingBefore !== undefined) query = query.where('failing_since', '<=', only.failingBefore);
+  const row = yield* firstOf(query.returningAll());
+  return row ? toEndpoint(row) : null;
+}
+
+function visible(db: Kysely<Tables>, tenant: TenantScope) {
+  const query = db.selectFrom('hookplane_endpoints').selectAll();
+  return tenant === undefined ? query : query.where('tenant_id', '=', tenant);
+}
+
+function* find(db: Kysely<Tables>, tenant: TenantScope, id: string): Steps<Endpoint | null> {
+  const row = yield* firstOf(visible(db, tenant).where('id', '=', id));
+  return row ? toEndpoint(row) : null;
+}
+
+function* change(
+  db: Kysely<Tables>,
+  tenant: TenantScope,
+  id: string,
+  columns: Partial<EndpointRow>,
+): Steps<Endpoint | null> {
+  let query = db.updateTable('hookplane_endpoints').set(columns).where('id', '=', id);
+  if (tenant !== undefined) query = query.where('tenant_id', '=', tenant);
+  const row = yield* firstOf(query.returningAll());
+  return row ? toEndpoint(row) : null;
+}
+
+function* insertSecret(
+  db: Kysely<Tables>,
+  endpointId: string,
+  { id, secret }: NewSecret,
+  now: number,
+): Steps<void> {
+  yield* changesOf(
+    db
+      .insertInto('hookplane_endpoint_secrets')
+      .values({ id, endpoint_id: endpointId, secret, created_at: now, expires_at: null }),
+  );
+}
+
+const bare = {
+  status: 'active',
+  paused_reason: null,
+  paused_at: null,
+  rate_used: null,
+  failing_since: null,
+  slow_until: null,
+  slow_step: 0,
+} as const;
+
+function settingColumns(settings: Partial<EndpointSettings>): Partial<EndpointRow> {
+  const columns: Partial<EndpointRow> = {};
+  if (settings.url !== undefined) columns.url = settings.url;
+  if (settings.description !== undefined) columns.description = settings.description;
+  if (settings.types !== undefined) columns.types = toJson(settings.types);
+  if (settings.channels !== undefined) columns.channels = toJson(settings.channels);
+  if (settings.filter !== undefined) columns.filter = toJson(settings.filter);
+  if (settings.headers !== undefined) columns.headers = JSON.stringify(settings.headers);
+  if (settings.metadata !== undefined) columns.metadata = JSON.stringify(settings.metadata);
+  if (settings.retry !== undefined) columns.retry = toJson(settings.retry);
+  if (settings.rateLimit !== undefined) {
+    columns.rate_per_second = settings.rateLimit?.perSecond ?? null;
+    columns.rate_burst = settings.rateLimit?.burst ?? null;
+    columns.rate_used = null;
+  }
+  if (settings.maxInFlight !== undefined) columns.max_in_flight = settings.maxInFlight;
+  if (settings.timeoutMs !== undefined) columns.timeout_ms = settings.timeoutMs;
+  return columns;
+}

@@ -1,0 +1,284 @@
+import { type Kysely, sql } from 'kysely';
+import type { AttemptTrigger } from '../../model/message.js';
+import { spendTokens } from '../../model/rate-limit.js';
+import type { DeliveryTarget, Lane, LeasedDelivery, LeaseRequest, Shares } from '../store.js';
+import type { SqlDialect } from './dialect.js';
+import { fromJson, toEndpoint, toRateLimit } from './rows.js';
+import type { EndpointRow, MessageRow, PayloadRow, Tables } from './schema.js';
+import { type BulkUpdate, type Steps, rawRows, changesOf, updateRows } from './steps.js';
+
+/** By how much a lease outlasts the deadline of an endpoint that has its own. */
+const SETTLING_MS = 15_000;
+
+/** Finds the lanes with due work, lets `share` say how much of each, and takes that much, oldest first. */
+export function* lease(
+  db: Kysely<Tables>,
+  dialect: SqlDialect,
+  { owner, now, leaseMs, share }: LeaseRequest & { owner: string; now: number },
+): Steps<{ leased: LeasedDelivery[]; nextAt: number | null }> {
+  const firsts = yield* findLanes(db);
+  const dueIds = firsts.flatMap((lane) => (lane.first_due <= now ? lane.id : []));
+  const rows = yield* readLanes(db, dialect, dueIds, now);
+  const due = rows.map(toLane).filter((lane) => lane.dueAt <= now);
+  const shares = share(due);
+  const targets = yield* readTargets(db, dialect, rows, shares, now);
+
+  const taken: Taken[] = [];
+  const counts = new Map<string, number>();
+  for (const [endpointId, quota] of shares.quotas) {
+    const ownTimeout = targets.get(endpointId)?.endpoint.timeoutMs ?? null;
+    const fromLane = yield* takeFromLane(db, dialect, {
+      endpointId,
+      quota,
+      owner,
+      now,
+      until: now + (ownTimeout === null ? leaseMs : Math.max(leaseMs, ownTimeout + SETTLING_MS)),
+    });
+    counts.set(endpointId, fromLane.length);
+    taken.push(...fromLane);
+  }
+  yield* spendRates(db, due, counts, now);
+
+  const messages = yield* readMessages(db, dialect, taken);
+  const leased = taken.flatMap((row): LeasedDelivery[] => {
+    const target = targets.get(row.endpoint_id);
+    const message = messages.get(row.message_id);
+    if (!target || !message) return [];
+    return [
+      {
+        messageId: row.message_id,
+        endpointId: row.endpoint_id,
+        fence: row.fence,
+        attemptCount: row.attempt_count,
+        scheduleStep: row.schedule_step,
+        trigger: row.trigger,
+        webhookId: row.webhook_id ?? row.message_id,
+        dueAt: row.due_at,
+        expiresAt: row.expires_at,
+        message,
+        target,
+      },
+    ];
+  });
+  const later = firsts.flatMap((lane) => (lane.first_due > now ? lane.first_due : []));
+  for (const row of rows) if (row.due_at > now) later.push(row.due_at);
+  if (shares.nextAt !== null) later.push(shares.nextAt);
+  return { leased, nextAt: earliest(later) };
+}
+
+interface LaneRow extends EndpointRow {
+  due_at: number;
+  in_flight: number;
+  tenant_rate_per_second: number | null;
+  tenant_rate_burst: number | null;
+  tenant_rate_used: number | null;
+}
+
+/** Hops from lane to lane over the index of pending deliveries, two look-ups each, however many rows a lane holds. */
+function* findLanes(db: Kysely<Tables>): Steps<{ id: string; first_due: number }[]> {
+  return yield* rawRows(
+    db,
+    sql<{ id: string; first_due: number }>`
+      with recursive lane(id) as (
+        select min(endpoint_id) from hookplane_deliveries where status = 'pending'
+        union all
+        select (select min(endpoint_id) from hookplane_deliveries where status = 'pending' and endpoint_id > lane.id)
+        from lane where lane.id is not null)
+      select lane.id,
+        (select min(d.due_at) from hookplane_deliveries d where d.endpoint_id = lane.id and d.status = 'pending') as first_due
+      from lane where lane.id is not null`,
+  );
+}
+
+/**
+ * What sharing has to know of lanes. A paused endpoint's lane is passed over, which is all that holds its deliveries;
+ * so is one whose every delivery is leased.
+ */
+function* readLanes(
+  db: Kysely<Tables>,
+  dialect: SqlDialect,
+  endpointIds: readonly string[],
+  now: number,
+): Steps<LaneRow[]> {
+  if (endpointIds.length === 0) return [];
+  const ids = dialect.jsonRows(
+    endpointIds.map((id) => [id]),
+    { id: 'text' },
+  );
+  const found = yield* rawRows(
+    db,
+    sql<LaneRow>`
+      select e.*, t.rate_per_second as tenant_rate_per_second, t.rate_burst as tenant_rate_burst,
+        t.rate_used as tenant_rate_used,
+        (select d.due_at from hookplane_deliveries d
+          where d.endpoint_id = e.id and d.status = 'pending' and (d.lease_until is null or d.lease_until <= ${now})
+          order by d.due_at limit 1) as due_at,
+        (select count(*) from hookplane_deliveries d
+          where d.endpoint_id = e.id and d.lease_owner is not null and d.lease_until > ${now}) as in_flight
+      from hookplane_endpoints e left join hookplane_tenants t on t.id = e.tenant_id
+      where e.id in (select id from ${ids} as r) and e.status = 'active'
+      order by e.id`,
+  );
+  return found.filter((row) => row.due_at !== null);
+}
+
+/** Not by spreading into Math.min, which fails on very many. */
+function earliest(times: readonly number[]): number | null {
+  return times.reduce<number | null>((first, time) => (first === null || time < first ? time : first), null);
+}
+
+function toLane(row: LaneRow): Lane {
+  return {
+    endpointId: row.id,
+    tenantId: row.tenant_id,
+    dueAt: row.due_at,
+    slowUntil: row.slow_until,
+    slowStep: row.slow_step,
+    inFlight: row.in_flight,
+    maxInFlight: row.max_in_flight,
+    rateLimit: toRateLimit(row.rate_per_second, row.rate_burst),
+    rateUsed: row.rate_used,
+    tenantRateLimit: toRateLimit(row.tenant_rate_per_second, row.tenant_rate_burst),
+    tenantRateUsed: row.tenant_rate_used,
+  };
+}
+
+interface Taken {
+  message_id: string;
+  endpoint_id: string;
+  fence: number;
+  attempt_count: number;
+  schedule_step: number;
+  trigger: AttemptTrigger;
+  webhook_id: string | null;
+  due_at: number;
+  expires_at: number;
+}
+
+const LEASED: BulkUpdate = {
+  table: 'hookplane_deliveries',
+  key: { message_id: 'text', endpoint_id: 'text' },
+  set: { lease_owner: 'text', lease_until: 'integer', fence: 'integer' },
+};
+
+/** Finds, then marks: on SQLite a tenth of what one `update … where … in (select …) returning …` costs. */
+function* takeFromLane(
+  db: Kysely<Tables>,
+  dialect: SqlDialect,
+  lane: { endpointId: string; quota: number; owner: string; now: number; until: number },
+): Steps<Taken[]> {
+  const found = yield* rawRows(
+    db,
+    sql<Taken>`
+      select message_id, endpoint_id, fence + 1 as fence, attempt_count, schedule_step, "trigger", webhook_id, due_at,
+        expires_at
+      from hookplane_deliveries
+      where endpoint_id = ${lane.endpointId} and status = 'pending' and due_at <= ${lane.now}
+        and (lease_until is null or lease_until <= ${lane.now})
+      order by due_at limit ${lane.quota} ${dialect.skipLocked}`,
+  );
+  yield* updateRows(
+    LEASED,
+    found.map((row) => [row.message_id, row.endpoint_id, lane.owner, lane.until, row.fence]),
+  );
+  return found;
+}
+
+/** The endpoints of the lanes that have a share, with the secrets that sign at this moment. */
+function* readTargets(
+  db: Kysely<Tables>,
+  dialect: SqlDialect,
+  rows: readonly LaneRow[],
+  { quotas }: Shares,
+  now: number,
+): Steps<Map<string, DeliveryTarget>> {
+  const targets = new Map<string, DeliveryTarget>();
+  for (const row of rows) {
+    if (!quotas.has(row.id)) continue;
+    targets.set(row.id, {
+      endpoint: toEndpoint(row),
+      secrets: [],
+      failingSince: row.failing_since,
+      slowStep: row.slow_step,
+    });
+  }
+  if (targets.size === 0) return targets;
+  const ids = dialect.jsonRows(
+    [...targets.keys()].map((id) => [id]),
+    { id: 'text' },
+  );
+  const secrets = yield* rawRows(
+    db,
+    sql<{ endpoint_id: string; secret: string }>`
+    select s.endpoint_id, s.secret from hookplane_endpoint_secrets s
+    where s.endpoint_id in (select id from ${ids} as r) and (s.expires_at is null or s.expires_at > ${now})
+    order by s.created_at desc, s.id desc`,
+  );
+  for (const row of secrets) targets.get(row.endpoint_id)?.secrets.push(row.secret);
+  return targets;
+}
+
+function* readMessages(
+  db: Kysely<Tables>,
+  dialect: SqlDialect,
+  taken: readonly Taken[],
+): Steps<Map<string, LeasedDelivery['message']>> {
+  if (taken.length === 0) return new Map();
+  const ids = dialect.jsonRows(
+    [...new Set(taken.map((row) => row.message_id))].map((id) => [id]),
+    { id: 'text' },
+  );
+  const found = yield* rawRows(
+    db,
+    sql<Pick<MessageRow, 'id' | 'tenant_id' | 'type' | 'channels' | 'created_at'> & PayloadRow>`
+    select m.id, m.tenant_id, m.type, m.channels, m.created_at, p.payload
+    from hookplane_messages m join hookplane_payloads p on p.message_id = m.id
+    where m.id in (select id from ${ids} as r)`,
+  );
+  return new Map(
+    found.map((row) => [
+      row.id,
+      {
+        id: row.id,
+        tenantId: row.tenant_id,
+        type: row.type,
+        channels: fromJson<string[]>(row.channels),
+        createdAt: row.created_at,
+        payload: row.payload,
+      },
+    ]),
+  );
+}
+
+/** Rates are spent in the transaction that takes the deliveries, so that they hold whatever number of processes take. */
+function* spendRates(
+  db: Kysely<Tables>,
+  lanes: readonly Lane[],
+  counts: ReadonlyMap<string, number>,
+  now: number,
+): Steps<void> {
+  const tenants = new Map<string, { lane: Lane; count: number }>();
+  for (const lane of lanes) {
+    const count = counts.get(lane.endpointId) ?? 0;
+    if (count === 0) continue;
+    if (lane.rateLimit) {
+      yield* changesOf(
+        db
+          .updateTable('hookplane_endpoints')
+          .set({ rate_used: spendTokens(lane.rateLimit, lane.rateUsed, now, count) })
+          .where('id', '=', lane.endpointId),
+      );
+    }
+    if (lane.tenantRateLimit && lane.tenantId !== null) {
+      tenants.set(lane.tenantId, { lane, count: count + (tenants.get(lane.tenantId)?.count ?? 0) });
+    }
+  }
+  for (const [tenantId, { lane, count }] of tenants) {
+    yield* changesOf(
+      db
+        .updateTable('hookplane_tenants')
+        .set({ rate_used: spendTokens(lane.tenantRateLimit!, lane.tenantRateUsed, now, count) })
+        .where('id', '=', tenantId),
+    );
+  }
+}

@@ -1,0 +1,147 @@
+import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
+import type { MessageQuery, MessageStore, RangeRow, TenantScope } from '../store.js';
+import type { SqlContext } from './dialect.js';
+import { insertMessages } from './message-insert.js';
+import { fromJson, LISTED, toAttempt, toDelivery, toMessage, toPage } from './rows.js';
+import type { Tables } from './schema.js';
+import { rowsOf, firstOf } from './steps.js';
+
+export function messageStore(context: SqlContext): MessageStore {
+  const { read, write, dialect } = context;
+  return {
+    insert: (messages, allOrNone) => write((db) => insertMessages(db, dialect, messages, allOrNone)),
+
+    get: (tenant, id) =>
+      read(function* (db) {
+        const row = yield* firstOf(
+          visible(db, tenant)
+            .innerJoin('hookplane_payloads as p', 'p.message_id', 'm.id')
+            .select([...LISTED, 'p.payload'])
+            .where('m.id', '=', id),
+        );
+        if (!row) return null;
+        const deliveries = yield* rowsOf(
+          db
+            .selectFrom('hookplane_deliveries')
+            .select(['endpoint_id', 'status', 'attempt_count', 'due_at', 'last_error'])
+            .where('message_id', '=', id)
+            .orderBy('endpoint_id'),
+        );
+        return { message: toMessage(row), payload: row.payload, deliveries: deliveries.map(toDelivery) };
+      }),
+
+    owner: (tenant, id) =>
+      read(function* (db) {
+        const row = yield* firstOf(visible(db, tenant).select('m.tenant_id').where('m.id', '=', id));
+        return row ? { tenantId: row.tenant_id } : null;
+      }),
+
+    list: (query) =>
+      read(function* (db) {
+        const rows = yield* rowsOf(
+          (query.endpointId === undefined
+            ? narrowed(visible(db, query.tenant), query)
+                .orderBy('m.created_at', 'desc')
+                .orderBy('m.id', 'desc')
+            : narrowed(visible(db, query.tenant), query)
+                .innerJoin('hookplane_deliveries as d', 'd.message_id', 'm.id')
+                .where('d.endpoint_id', '=', query.endpointId)
+                .orderBy('d.created_at', 'desc')
+                .orderBy('d.message_id', 'desc')
+          )
+            .select(LISTED)
+            .limit(query.limit + 1),
+        );
+        return toPage(rows, query.limit, (row) => ({ ms: row.created_at, id: row.id }), toMessage);
+      }),
+
+    attempts: ({ tenant, messageId, status, after, limit }) =>
+      read(function* (db) {
+        const message = yield* firstOf(visible(db, tenant).select('m.id').where('m.id', '=', messageId));
+        if (!message) return null;
+        let query = db.selectFrom('hookplane_attempts').selectAll().where('message_id', '=', messageId);
+        if (status) query = query.where('status', '=', status);
+        if (after) query = query.where(sql<boolean>`(started_at, id) > (${after.ms}, ${after.id})`);
+        const rows = yield* rowsOf(
+          query
+            .orderBy('started_at')
+            .orderBy('id')
+            .limit(limit + 1),
+        );
+        return toPage(rows, limit, (row) => ({ ms: row.started_at, id: row.id }), toAttempt);
+      }),
+
+    range: (query) =>
+      read(function* (db) {
+        let rows = db
+          .selectFrom('hookplane_messages as m')
+          .leftJoin('hookplane_deliveries as d', (join) =>
+            join.onRef('d.message_id', '=', 'm.id').on('d.endpoint_id', '=', query.endpointId),
+          )
+          .select([
+            'm.id',
+            'm.type',
+            'm.channels',
+            'm.created_at',
+            'd.status',
+            'd.delivered_at',
+            'd.lease_until',
+          ])
+          .where('m.tenant_id', query.tenantId === null ? 'is' : '=', query.tenantId)
+          .where('m.created_at', '>=', query.since)
+          .where('m.created_at', '<', query.until);
+        if (query.after)
+          rows = rows.where(sql<boolean>`(m.created_at, m.id) > (${query.after.ms}, ${query.after.id})`);
+        const found = yield* rowsOf(
+          rows
+            .$if(query.withPayload, (with_) =>
+              with_.innerJoin('hookplane_payloads as p', 'p.message_id', 'm.id').select('p.payload'),
+            )
+            .orderBy('m.created_at')
+            .orderBy('m.id')
+            .limit(query.limit),
+        );
+        return found.map(
+          (row): RangeRow => ({
+            id: row.id,
+            type: row.type,
+            channels: fromJson<string[]>(row.channels),
+            payload: row.payload ?? null,
+            position: { ms: row.created_at, id: row.id },
+            delivery: row.status && {
+              status: row.status,
+              everDelivered: row.delivered_at !== null,
+              inFlight: row.lease_until !== null && row.lease_until > query.now,
+            },
+          }),
+        );
+      }),
+  };
+}
+
+type MessageSelect = SelectQueryBuilder<Tables & { m: Tables['hookplane_messages'] }, 'm', object>;
+
+function visible(db: Kysely<Tables>, tenant: TenantScope) {
+  const query = db.selectFrom('hookplane_messages as m');
+  return tenant === undefined ? query : query.where('m.tenant_id', '=', tenant);
+}
+
+/** The filters of a list that do not depend on how it is walked. */
+function narrowed(
+  query: MessageSelect,
+  { types, statuses, since, until, after, endpointId }: MessageQuery,
+): MessageSelect {
+  let narrow = query;
+  if (types) narrow = narrow.where('m.type', 'in', types);
+  if (statuses) {
+    narrow = narrow.where('m.status', 'in', statuses);
+    // Said apart, so that the index of undelivered messages is known to hold all that is asked for.
+    if (!statuses.includes('delivered')) narrow = narrow.where('m.status', '<>', 'delivered');
+  }
+  const [time, id] = endpointId === undefined ? ['m.created_at', 'm.id'] : ['d.created_at', 'd.message_id'];
+  if (since !== undefined) narrow = narrow.where(sql<boolean>`${sql.ref(time!)} >= ${since}`);
+  if (until !== undefined) narrow = narrow.where(sql<boolean>`${sql.ref(time!)} < ${until}`);
+  if (after)
+    narrow = narrow.where(sql<boolean>`(${sql.ref(time!)}, ${sql.ref(id!)}) < (${after.ms}, ${after.id})`);
+  return narrow;
+}

@@ -1,0 +1,67 @@
+import { sql } from 'kysely';
+import type { Migration } from './migration.js';
+
+/** Column types are the ones that SQLite and PostgreSQL share; `bigint` holds milliseconds. */
+export const initial: Migration = {
+  version: 1,
+  name: 'initial',
+  statements: (dialect) => [
+    sql`create table hookplane_tenants (
+        id text primary key, rate_per_second double precision, rate_burst bigint, rate_used double precision,
+        metadata text not null, created_at bigint not null, updated_at bigint not null)`,
+    sql`create index hookplane_tenants_by_time on hookplane_tenants (created_at, id)`,
+
+    sql`create table hookplane_endpoints (
+        id text primary key, tenant_id text, url text not null, description text, status text not null,
+        paused_reason text, paused_at bigint, types text, channels text, filter text, headers text not null,
+        metadata text not null, retry text, rate_per_second double precision, rate_burst bigint,
+        rate_used double precision, max_in_flight bigint, timeout_ms bigint, failing_since bigint, slow_until bigint,
+        slow_step bigint not null default 0, created_at bigint not null, updated_at bigint not null)`,
+    sql`create index hookplane_endpoints_by_time on hookplane_endpoints (created_at, id)`,
+    sql`create index hookplane_endpoints_by_tenant on hookplane_endpoints (tenant_id, created_at, id)`,
+
+    sql`create table hookplane_endpoint_secrets (
+        id text primary key, endpoint_id text not null, secret text not null, created_at bigint not null,
+        expires_at bigint)`,
+    sql`create index hookplane_endpoint_secrets_by_endpoint on hookplane_endpoint_secrets (endpoint_id, created_at)`,
+
+    sql`create table hookplane_messages (
+        id text primary key, tenant_id text, type text not null, channels text, status text not null,
+        idempotency_key text, created_at bigint not null, expires_at bigint not null,
+        finished_at bigint)${dialect.clustered}`,
+    sql`create index hookplane_messages_by_time on hookplane_messages (created_at, id)`,
+    sql`create index hookplane_messages_by_tenant on hookplane_messages (tenant_id, created_at, id)`,
+    sql`create index hookplane_messages_by_type on hookplane_messages (type, created_at, id)`,
+    // Most messages are delivered: the others are what is searched for, and a small index finds them.
+    sql`create index hookplane_messages_undelivered on hookplane_messages (status, created_at, id)
+        where status <> 'delivered'`,
+
+    sql`create table hookplane_payloads (message_id text primary key, payload text not null)`,
+
+    sql`create table hookplane_idempotency_keys (
+        tenant_id text not null, key text not null, message_id text not null, fingerprint text not null,
+        created_at bigint not null, primary key (tenant_id, key))`,
+
+    sql`create table hookplane_deliveries (
+        message_id text not null, endpoint_id text not null, status text not null, "trigger" text not null,
+        attempt_count bigint not null, schedule_step bigint not null, due_at bigint not null,
+        expires_at bigint not null, lease_owner text, lease_until bigint, fence bigint not null, webhook_id text,
+        last_error text, delivered_at bigint, created_at bigint not null,
+        primary key (message_id, endpoint_id))${dialect.clustered}`,
+    // A lane is an endpoint's range of this index. Leases are not part of it, so leasing moves no entry.
+    sql`create index hookplane_deliveries_due on hookplane_deliveries (endpoint_id, due_at) where status = 'pending'`,
+    sql`create index hookplane_deliveries_expiring on hookplane_deliveries (expires_at) where status = 'pending'`,
+    sql`create index hookplane_deliveries_leased on hookplane_deliveries (endpoint_id, lease_until)
+        where lease_owner is not null`,
+    sql`create index hookplane_deliveries_by_endpoint on hookplane_deliveries (endpoint_id, created_at, message_id)`,
+
+    sql`create table hookplane_attempts (
+        id text not null, message_id text not null, endpoint_id text not null, number bigint not null,
+        status text not null, "trigger" text not null, started_at bigint not null, duration_ms bigint not null,
+        request_url text not null, remote_address text, response_status bigint, response_headers text,
+        response_body text, error_kind text, error text, next_attempt_at bigint)`,
+    sql`create index hookplane_attempts_by_message on hookplane_attempts (message_id, started_at, id)`,
+
+    sql`create table hookplane_workers (id text primary key, heartbeat_at bigint not null)`,
+  ],
+};

@@ -1,0 +1,133 @@
+import { type Kysely, sql } from 'kysely';
+import type { LeaseKey, OutboxStore } from '../store.js';
+import { cancelOrphans } from './cancel.js';
+import type { SqlContext, SqlDialect } from './dialect.js';
+import { lease } from './lease.js';
+import { rollUp } from './roll-up.js';
+import type { Tables } from './schema.js';
+import { settle } from './settle.js';
+import { type Steps, firstOf, rawRows, changesOf, rawChanges } from './steps.js';
+
+export function outboxStore(context: SqlContext): OutboxStore {
+  const { read, write, writeRelaxed, dialect } = context;
+  return {
+    turn: (turn) =>
+      writeRelaxed(function* (db) {
+        const { owner, now } = turn;
+        const settled = yield* settle(db, dialect, turn);
+        if (turn.release.length > 0) yield* release(db, dialect, owner, turn.release);
+        const taken = turn.lease
+          ? yield* lease(db, dialect, { ...turn.lease, owner, now })
+          : { leased: [], nextAt: null };
+        return { ...settled, ...taken };
+      }),
+
+    renew: (owner, leaseMs, now) =>
+      writeRelaxed(function* (db) {
+        yield* changesOf(
+          db
+            .updateTable('hookplane_deliveries')
+            .set((eb) => ({ lease_until: sql<number>`max(${eb.ref('lease_until')}, ${now + leaseMs})` }))
+            .where('lease_owner', '=', owner),
+        );
+      }),
+
+    expire: (now, limit) =>
+      writeRelaxed(function* (db) {
+        const expired = yield* rawRows(
+          db,
+          sql<{ message_id: string; endpoint_id: string }>`
+          update hookplane_deliveries set status = 'failed', lease_owner = null, lease_until = null,
+            last_error = 'The message expired before it was delivered'
+          where (message_id, endpoint_id) in (
+            select message_id, endpoint_id from hookplane_deliveries
+            where status = 'pending' and expires_at <= ${now} and (lease_until is null or lease_until <= ${now})
+            order by expires_at limit ${limit} ${dialect.skipLocked})
+          returning message_id, endpoint_id`,
+        );
+        const rows = expired.map((row) => ({ messageId: row.message_id, endpointId: row.endpoint_id }));
+        yield* rollUp(
+          db,
+          dialect,
+          rows.map((row) => row.messageId),
+          now,
+        );
+        return rows;
+      }),
+
+    cancelOrphans: (now) => write((db) => cancelOrphans(db, dialect, now)),
+
+    requeue: ({ endpointId, messageIds, webhookIds, expiresAt, now }) =>
+      write(function* (db) {
+        const rows = messageIds.map((id, index) => [id, webhookIds?.[index] ?? null]);
+        const requeued = yield* rawRows(
+          db,
+          sql<{ message_id: string }>`
+          insert into hookplane_deliveries (message_id, endpoint_id, status, "trigger", attempt_count, schedule_step,
+            due_at, expires_at, fence, webhook_id, created_at)
+          select m.id, e.id, 'pending', 'replay', 0, 0, ${now}, ${expiresAt}, 0, r.webhook_id, m.created_at
+          from ${dialect.jsonRows(rows, { message_id: 'text', webhook_id: 'text' })} as r
+          join hookplane_messages m on m.id = r.message_id
+          join hookplane_endpoints e on e.id = ${endpointId} and e.status = 'active'
+          where true
+          on conflict (message_id, endpoint_id) do update set
+            status = 'pending', "trigger" = 'replay', due_at = excluded.due_at, lease_owner = null, lease_until = null,
+            webhook_id = coalesce(excluded.webhook_id, hookplane_deliveries.webhook_id),
+            schedule_step = case hookplane_deliveries.status when 'pending' then hookplane_deliveries.schedule_step else 0 end,
+            expires_at = case when hookplane_deliveries.expires_at > excluded.expires_at
+              then hookplane_deliveries.expires_at else excluded.expires_at end
+          where hookplane_deliveries.lease_until is null or hookplane_deliveries.lease_until <= ${now}
+          returning message_id`,
+        );
+        const ids = requeued.map((row) => row.message_id);
+        yield* rollUp(db, dialect, ids, now);
+        return ids;
+      }),
+
+    inFlight: (messageId, endpointId, now) =>
+      read(function* (db) {
+        const row = yield* firstOf(
+          db
+            .selectFrom('hookplane_deliveries')
+            .select('lease_until')
+            .where('message_id', '=', messageId)
+            .where('endpoint_id', '=', endpointId)
+            .where('lease_until', '>', now),
+        );
+        return row !== undefined;
+      }),
+
+    depth: (tenant) =>
+      read(function* (db) {
+        const scope = tenant === undefined ? sql`` : sql`and e.tenant_id = ${tenant}`;
+        const found = yield* rawRows(
+          db,
+          sql<{ depth: number; oldest: number | null }>`
+          select coalesce(sum((select count(*) from hookplane_deliveries d
+              where d.endpoint_id = e.id and d.status = 'pending')), 0) as depth,
+            min((select min(d.due_at) from hookplane_deliveries d
+              where d.endpoint_id = e.id and d.status = 'pending')) as oldest
+          from hookplane_endpoints e where e.status = 'active' ${scope}`,
+        );
+        const [row] = found;
+        return { depth: Number(row?.depth ?? 0), oldestDueAt: row?.oldest ?? null };
+      }),
+  };
+}
+
+function* release(
+  db: Kysely<Tables>,
+  dialect: SqlDialect,
+  owner: string,
+  keys: readonly LeaseKey[],
+): Steps<void> {
+  const rows = keys.map(({ messageId, endpointId, fence }) => [messageId, endpointId, fence]);
+  yield* rawChanges(
+    db,
+    sql`
+    update hookplane_deliveries set lease_owner = null, lease_until = null
+    from ${dialect.jsonRows(rows, { message_id: 'text', endpoint_id: 'text', fence: 'integer' })} as r
+    where hookplane_deliveries.message_id = r.message_id and hookplane_deliveries.endpoint_id = r.endpoint_id
+      and hookplane_deliveries.fence = r.fence and lease_owner = ${owner}`,
+  );
+}

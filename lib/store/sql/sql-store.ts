@@ -1,0 +1,73 @@
+import { HookplaneError } from '../../model/errors.js';
+import type { Store } from '../store.js';
+import type { SqlContext, SqlDialect } from './dialect.js';
+import { endpointStore } from './endpoints.js';
+import { messageStore } from './messages.js';
+import { migrate } from './migrate.js';
+import { outboxStore } from './outbox.js';
+import type { SqlConnection } from './steps.js';
+import { tenantStore } from './tenants.js';
+import { workerStore } from './workers.js';
+
+export interface SqlStoreOptions {
+  dialect: SqlDialect;
+  migrate: boolean;
+  connect(): Promise<SqlConnection>;
+}
+
+/** The store that every SQL database shares; what differs between them is in the dialect and in `connect`. */
+export function createSqlStore(options: SqlStoreOptions): Store {
+  const { dialect } = options;
+  let opening: Promise<void> | null = null;
+  let connection: SqlConnection | null = null;
+
+  async function open(): Promise<void> {
+    let opened: SqlConnection | undefined;
+    try {
+      opened = await options.connect();
+      await migrate(opened, dialect, options.migrate, Date.now());
+      connection = opened;
+    } catch (error) {
+      await opened?.close();
+      throw dialect.translateError(error) ?? error;
+    }
+  }
+
+  async function run<T>(work: (connection: SqlConnection) => Promise<T>): Promise<T> {
+    if (!connection) throw new HookplaneError('STORE_UNAVAILABLE', 'The store is not open');
+    try {
+      return await work(connection);
+    } catch (error) {
+      throw dialect.translateError(error) ?? error;
+    }
+  }
+
+  const context: SqlContext = {
+    dialect,
+    read: (steps) => run((opened) => opened.read(steps(opened.db))),
+    write: (steps) => run((opened) => opened.write(steps(opened.db))),
+    writeRelaxed: (steps) => run((opened) => opened.writeRelaxed(steps(opened.db))),
+  };
+
+  return {
+    open() {
+      opening ??= open().catch((error) => {
+        opening = null;
+        throw error;
+      });
+      return opening;
+    },
+    async close() {
+      await opening?.catch(() => {});
+      const closing = connection;
+      connection = null;
+      opening = null;
+      await closing?.close();
+    },
+    endpoints: endpointStore(context),
+    messages: messageStore(context),
+    tenants: tenantStore(context),
+    outbox: outboxStore(context),
+    workers: workerStore(context),
+  };
+}

@@ -1,0 +1,88 @@
+import type { Compilable, CompiledQuery, Kysely, RawBuilder } from 'kysely';
+import type { Tables } from './schema.js';
+
+export type ColumnKind = 'text' | 'integer' | 'real';
+
+export interface BulkInsert {
+  table: keyof Tables;
+  columns: Readonly<Record<string, ColumnKind>>;
+}
+
+export interface BulkUpdate {
+  table: keyof Tables;
+  key: Readonly<Record<string, ColumnKind>>;
+  set: Readonly<Record<string, ColumnKind>>;
+  /** Columns of `set` that keep what they have where the new value is null. */
+  keep?: readonly string[];
+}
+
+type Rows = readonly (readonly unknown[])[];
+
+/** What a database is asked to do next. */
+export type Operation =
+  | { kind: 'rows'; query: CompiledQuery }
+  | { kind: 'changes'; query: CompiledQuery }
+  | { kind: 'insert'; insert: BulkInsert; rows: Rows }
+  | { kind: 'update'; update: BulkUpdate; rows: Rows };
+
+/**
+ * The statements of a transaction, one after the other, as a generator: the same text serves a driver that answers at
+ * once and one that has to be awaited. On SQLite a whole transaction so runs without giving way to other code of the
+ * process, which could otherwise slip statements of its own into it, or wait for a lock that it holds.
+ */
+export type Steps<T> = Generator<Operation, T, unknown>;
+
+/** The rows of a `select`, or of a statement with `returning`. */
+export function* rowsOf<Row>(query: Compilable<Row>): Steps<Row[]> {
+  return (yield { kind: 'rows', query: query.compile() }) as Row[];
+}
+
+export function* firstOf<Row>(query: Compilable<Row>): Steps<Row | undefined> {
+  return (yield* rowsOf(query))[0];
+}
+
+/** The row of a statement that always has one. */
+export function* rowOf<Row>(query: Compilable<Row>): Steps<Row> {
+  const row = yield* firstOf(query);
+  if (row === undefined) throw new Error('A statement that always has a row had none');
+  return row;
+}
+
+/** The rows of SQL that is written whole. */
+export function* rawRows<Row>(db: Kysely<Tables>, query: RawBuilder<Row>): Steps<Row[]> {
+  return (yield { kind: 'rows', query: query.compile(db) }) as Row[];
+}
+
+/** Runs a statement that returns no rows; answers how many it changed. */
+export function* changesOf(query: Compilable<unknown>): Steps<number> {
+  return (yield { kind: 'changes', query: query.compile() }) as number;
+}
+
+export function* rawChanges(db: Kysely<Tables>, query: RawBuilder<unknown>): Steps<number> {
+  return (yield { kind: 'changes', query: query.compile(db) }) as number;
+}
+
+/** Inserts rows, each an array of values in the order of the columns. */
+export function* insertRows(insert: BulkInsert, rows: Rows): Steps<void> {
+  if (rows.length > 0) yield { kind: 'insert', insert, rows };
+}
+
+/**
+ * Updates at most one row for each array of values: those of `key` first, then those of `set`.
+ * @returns for each whether there was a row with that key
+ */
+export function* updateRows(update: BulkUpdate, rows: Rows): Steps<boolean[]> {
+  return rows.length > 0 ? ((yield { kind: 'update', update, rows }) as boolean[]) : [];
+}
+
+/** An open database: it builds statements, and runs their steps. */
+export interface SqlConnection {
+  /** Builds statements in the database's dialect; it runs none. */
+  db: Kysely<Tables>;
+  read<T>(steps: Steps<T>): Promise<T>;
+  /** In one transaction, durable when it returns. */
+  write<T>(steps: Steps<T>): Promise<T>;
+  /** In one transaction that a power failure, but nothing less, may undo: for what is safe to do twice. */
+  writeRelaxed<T>(steps: Steps<T>): Promise<T>;
+  close(): Promise<void>;
+}

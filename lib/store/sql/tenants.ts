@@ -1,0 +1,85 @@
+import { type Kysely, sql } from 'kysely';
+import type { TenantStore } from '../store.js';
+import type { SqlContext } from './dialect.js';
+import { toPage, toTenant } from './rows.js';
+import type { Tables } from './schema.js';
+import { type Steps, rowsOf, firstOf, rowOf, changesOf } from './steps.js';
+
+/** A statement takes some thirty thousand parameters, and a tenant is seven of them. */
+const TENANTS_AT_ONCE = 500;
+
+export function tenantStore({ read, write }: SqlContext): TenantStore {
+  return {
+    get: (id) =>
+      read(function* (db) {
+        const row = yield* firstOf(db.selectFrom('hookplane_tenants').selectAll().where('id', '=', id));
+        return row ? toTenant(row) : null;
+      }),
+
+    list: ({ tenant, after, limit }) =>
+      read(function* (db) {
+        let query = db.selectFrom('hookplane_tenants').selectAll();
+        if (tenant !== undefined) query = query.where('id', '=', tenant);
+        if (after) query = query.where(sql<boolean>`(created_at, id) < (${after.ms}, ${after.id})`);
+        const rows = yield* rowsOf(
+          query
+            .orderBy('created_at', 'desc')
+            .orderBy('id', 'desc')
+            .limit(limit + 1),
+        );
+        return toPage(rows, limit, (row) => ({ ms: row.created_at, id: row.id }), toTenant);
+      }),
+
+    set: (id, { rateLimit, metadata }, now) =>
+      write(function* (db) {
+        yield* ensureTenants(db, [id], now);
+        const row = yield* rowOf(
+          db
+            .updateTable('hookplane_tenants')
+            .set({
+              updated_at: now,
+              ...(metadata !== undefined && { metadata: JSON.stringify(metadata) }),
+              ...(rateLimit !== undefined && {
+                rate_per_second: rateLimit?.perSecond ?? null,
+                rate_burst: rateLimit?.burst ?? null,
+                rate_used: null,
+              }),
+            })
+            .where('id', '=', id)
+            .returningAll(),
+        );
+        return toTenant(row);
+      }),
+
+    delete: (id) =>
+      write(function* (db) {
+        const messages = db.selectFrom('hookplane_messages').select('id').where('tenant_id', '=', id);
+        const endpoints = db.selectFrom('hookplane_endpoints').select('id').where('tenant_id', '=', id);
+        yield* changesOf(db.deleteFrom('hookplane_attempts').where('message_id', 'in', messages));
+        yield* changesOf(db.deleteFrom('hookplane_deliveries').where('message_id', 'in', messages));
+        yield* changesOf(db.deleteFrom('hookplane_payloads').where('message_id', 'in', messages));
+        yield* changesOf(db.deleteFrom('hookplane_endpoint_secrets').where('endpoint_id', 'in', endpoints));
+        yield* changesOf(db.deleteFrom('hookplane_messages').where('tenant_id', '=', id));
+        yield* changesOf(db.deleteFrom('hookplane_endpoints').where('tenant_id', '=', id));
+        yield* changesOf(db.deleteFrom('hookplane_idempotency_keys').where('tenant_id', '=', id));
+        return (yield* changesOf(db.deleteFrom('hookplane_tenants').where('id', '=', id))) > 0;
+      }),
+  };
+}
+
+/** Makes the tenants that are not there yet: a tenant exists from the first endpoint or message it has. */
+export function* ensureTenants(db: Kysely<Tables>, ids: Iterable<string>, now: number): Steps<void> {
+  const rows = [...new Set(ids)].map((id) => ({ id, metadata: '{}', created_at: now, updated_at: now }));
+  for (let start = 0; start < rows.length; start += TENANTS_AT_ONCE) {
+    yield* changesOf(
+      db
+        .insertInto('hookplane_tenants')
+        .values(
+          rows
+            .slice(start, start + TENANTS_AT_ONCE)
+            .map((row) => ({ ...row, rate_per_second: null, rate_burst: null, rate_used: null })),
+        )
+        .onConflict((conflict) => conflict.column('id').doNothing()),
+    );
+  }
+}
