@@ -1,0 +1,14 @@
+import { startSender } from '../support/sender.js';
+
+test('a wrong endpoint is told all that is wrong with it at once', async () => {
+  const sender = await startSender({ started: false, allowHttp: false });
+  const input = { url: 'http://10.0.0.1/', secret: 'whsec_short', types: [], filterFn: 1 };
+  await expect(sender.endpoints.create(input as never)).rejects.toMatchObject({
+    code: 'ENDPOINT_VALIDATION',
+    issues: [{ path: 'types' }, { path: 'filterFn' }, { path: 'url' }, { path: 'secret' }],
+  });
+  const { id } = await sender.endpoints.create({ url: 'https://example.com/' });
+  await expect(sender.endpoints.update(id, { url: 'ftp://example.com/', types: [] })).rejects.toMatchObject({
+    issues: [{ path: 'types' }, { path: 'url' }],
+  });
+});

@@ -1,0 +1,172 @@
+import Database from 'better-sqlite3';
+import { join } from 'node:path';
+import { createEmitter, type SenderEvents } from '../../lib/sender/events.js';
+import { sqliteStore } from '../../lib/store/sqlite.js';
+import { onCleanUp } from '../support/clean-up.js';
+import { createClock, DAY } from '../support/clock.js';
+import { startReceiver } from '../support/receiver.js';
+import { recordingLogger, startSender, temporaryFolder, type TestSender } from '../support/sender.js';
+import { eventually } from '../support/wait-for.js';
+import { untilAttempts, untilStatus } from './probe.js';
+
+type Told = { [Name in keyof SenderEvents]: SenderEvents[Name][] };
+
+/** Keeps every event of a sender. */
+function listen(sender: TestSender): Told {
+  const told: Told = { attempt: [], dead: [], paused: [], error: [] };
+  sender.on('attempt', (event) => told.attempt.push(event));
+  sender.on('dead', (event) => told.dead.push(event));
+  sender.on('paused', (event) => told.paused.push(event));
+  sender.on('error', (event) => told.error.push(event));
+  return told;
+}
+
+test('"attempt" tells each attempt as it is recorded', async () => {
+  const receiver = await startReceiver();
+  receiver.answer('/', 500, 200);
+  const sender = await startSender({ retry: { delaysSeconds: [0], jitter: 0 } });
+  const told = listen(sender);
+  await sender.endpoints.create({ url: receiver.url(), tenantId: 'acme' });
+  const sent = await sender.send({ type: 'a.b', data: 1, tenantId: 'acme' });
+  await untilStatus(sender, sent.id, 'delivered');
+  const { attempts } = await sender.messages.attempts(sent.id);
+  await eventually(() => expect(told.attempt).toHaveLength(2));
+  expect(told.attempt).toEqual(
+    attempts.map((attempt) => ({ attempt, messageType: 'a.b', tenantId: 'acme' })),
+  );
+});
+
+test('"attempt" is told after it is recorded', async () => {
+  const receiver = await startReceiver();
+  const sender = await startSender();
+  const seen: Promise<number>[] = [];
+  sender.on('attempt', ({ attempt }) => {
+    seen.push(sender.messages.attempts(attempt.messageId).then(({ attempts }) => attempts.length));
+  });
+  await sender.endpoints.create({ url: receiver.url() });
+  await untilAttempts(sender, await sender.send({ type: 'a.b', data: 1 }), 1);
+  await eventually(() => expect(seen).toHaveLength(1));
+  expect(await Promise.all(seen)).toEqual([1]);
+});
+
+test('"dead" tells a delivery whose attempts ran out, once', async () => {
+  const receiver = await startReceiver();
+  receiver.answer('/', 500);
+  const sender = await startSender({ retry: { delaysSeconds: [0], jitter: 0 } });
+  const told = listen(sender);
+  const endpoint = await sender.endpoints.create({ url: receiver.url() });
+  const sent = await sender.send({ type: 'a.b', data: 1 });
+  await untilStatus(sender, sent.id, 'failed');
+  await eventually(() => expect(told.attempt).toHaveLength(2));
+  expect(told.dead).toEqual([
+    { messageId: sent.id, endpointId: endpoint.id, error: expect.stringContaining('500') },
+  ]);
+});
+
+test('"dead" tells one that expired before its turn', async () => {
+  const clock = createClock();
+  const receiver = await startReceiver();
+  const sender = await startSender({ now: clock.now, started: false });
+  const told = listen(sender);
+  const endpoint = await sender.endpoints.create({ url: receiver.url() });
+  const sent = await sender.send({ type: 'a.b', data: 1 });
+  clock.advance(30 * DAY);
+  await sender.start();
+  await untilStatus(sender, sent.id, 'failed');
+  await eventually(() =>
+    expect(told.dead).toEqual([
+      { messageId: sent.id, endpointId: endpoint.id, error: expect.stringMatching(/expired/) },
+    ]),
+  );
+  expect(told.attempt).toEqual([]);
+  expect(receiver.requests()).toEqual([]);
+});
+
+test('"paused" tells an endpoint that its receiver has paused, and not one that an operator has', async () => {
+  const receiver = await startReceiver();
+  receiver.answer('/', 410);
+  const sender = await startSender();
+  const told = listen(sender);
+  const manual = await sender.endpoints.create({ url: receiver.url(), types: ['none'] });
+  await sender.endpoints.disable(manual.id);
+  const { id } = await sender.endpoints.create({ url: receiver.url() });
+  await untilAttempts(sender, await sender.send({ type: 'a.b', data: 1 }), 1);
+  await eventually(() => expect(told.paused).toHaveLength(1));
+  expect(told.paused).toEqual([{ endpoint: await sender.endpoints.get(id) }]);
+  expect(sender.log).toContainEqual(
+    expect.objectContaining({ level: 'warn', fields: { endpointId: id, reason: 'gone' } }),
+  );
+});
+
+test('"error" tells a store that fails in the background; it is tried again and nothing is lost', async () => {
+  const database = new Database(join(await temporaryFolder(), 'store.sqlite'));
+  onCleanUp('test', 'folder', async () => void database.close());
+  const receiver = await startReceiver();
+  const held = receiver.hold('/');
+  const sender = await startSender({ store: sqliteStore({ database }) });
+  const told = listen(sender);
+  await sender.endpoints.create({ url: receiver.url() });
+  const sent = await sender.sendMany(Array.from({ length: 20 }, (_each, n) => ({ type: 'a.b', data: n })));
+  await receiver.waitFor(20);
+  // The disk is full from here on, and what comes back is too long for the pages there are.
+  database.pragma(`max_page_count = ${String(database.pragma('page_count', { simple: true }))}`);
+  held.release({ status: 200, body: 'x'.repeat(4096) });
+  await eventually(() => expect(told.error.length).toBeGreaterThanOrEqual(1));
+  expect(told.error[0]).toMatchObject({ error: { code: 'STORE_UNAVAILABLE' } });
+  expect(sender.log).toContainEqual(expect.objectContaining({ level: 'error' }));
+  database.pragma('max_page_count = 1000000');
+  for (const { id } of sent) await untilStatus(sender, id, 'delivered');
+  expect(receiver.requests()).toHaveLength(20);
+  expect(told.dead).toEqual([]);
+});
+
+test('nobody has to listen: an error without a listener is no exception', () => {
+  const events = createEmitter(recordingLogger());
+  expect(() => events.emit('error', { error: new Error('x'), during: 'test' })).not.toThrow();
+});
+
+test('a listener that throws harms neither other listeners nor the delivery, and is logged', async () => {
+  const receiver = await startReceiver();
+  const sender = await startSender();
+  let heard = 0;
+  sender.on('attempt', () => {
+    throw new Error('mine');
+  });
+  sender.on('attempt', () => {
+    heard += 1;
+  });
+  await sender.endpoints.create({ url: receiver.url() });
+  const sent = [await sender.send({ type: 'a.b', data: 1 }), await sender.send({ type: 'a.b', data: 2 })];
+  for (const { id } of sent) await untilStatus(sender, id, 'delivered');
+  await eventually(() => expect(heard).toBe(2));
+  expect(sender.log.filter(({ message }) => message.includes('"attempt"'))).toHaveLength(2);
+});
+
+test('a listener is told until it ends it, and may be added twice', () => {
+  const events = createEmitter(recordingLogger());
+  const told: string[] = [];
+  const event = { error: null, during: 'test' };
+  const endA = events.on('error', () => told.push('a'));
+  const endB = events.on('error', () => told.push('b'));
+  events.emit('error', event);
+  endA();
+  endA();
+  events.emit('error', event);
+  endB();
+  events.emit('error', event);
+  expect(told).toEqual(['a', 'b', 'b']);
+  expect(events.has('error')).toBe(false);
+});
+
+test('nothing that is logged holds a secret or a payload', async () => {
+  const receiver = await startReceiver();
+  receiver.answer('/', 410);
+  const sender = await startSender({ retry: { delaysSeconds: [], jitter: 0 } });
+  const { secret } = await sender.endpoints.create({ url: receiver.url() });
+  const sent = await sender.send({ type: 'a.b', data: { card: '4111-1111' } });
+  await untilStatus(sender, sent.id, 'failed');
+  await eventually(() => expect(sender.log.length).toBeGreaterThan(0));
+  const text = JSON.stringify(sender.log);
+  expect(text).not.toContain('4111');
+  expect(text).not.toContain(secret);
+});

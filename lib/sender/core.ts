@@ -1,0 +1,21 @@
+import type { Store } from '../store/store.js';
+import type { SenderEmitter } from './events.js';
+import type { ResolvedOptions } from './options.js';
+import type { SendQueue } from './send-queue.js';
+
+/** Says whether a URL may be a target, in the one way that holds at create, update and dispatch. */
+export interface UrlCheck {
+  checkUrl(url: string): { url: string } | { problem: string };
+}
+
+/** What the operations of every scope share. */
+export interface SenderCore {
+  options: ResolvedOptions;
+  guard: UrlCheck;
+  events: SenderEmitter;
+  queue: SendQueue;
+  /** The store, opened. @throws HookplaneError `STORE_UNAVAILABLE`, `MIGRATION_REQUIRED` */
+  ready(): Promise<Store>;
+  /** Tells the dispatcher of this process that something is due. */
+  wake(): void;
+}

@@ -1,0 +1,84 @@
+import { headerProblems } from '../../model/headers.js';
+import type { Payload } from '../../model/message.js';
+import { isoTime } from '../../model/time.js';
+import type { LeasedDelivery } from '../../store/store.js';
+import { within } from '../deadline.js';
+import type { EndpointHooks, HookMessage, ResolvedOptions } from '../options.js';
+import type { HttpClient, PostResult } from './http-client.js';
+import { signatureHeader } from './signature.js';
+
+export interface DeliverContext {
+  options: ResolvedOptions;
+  client: HttpClient;
+}
+
+/** Makes one attempt: asks the endpoint's hooks, signs, posts. Answers what came of it, and never throws. */
+export async function deliver(leased: LeasedDelivery, context: DeliverContext): Promise<PostResult> {
+  const { options, client } = context;
+  const { endpoint, secrets } = leased.target;
+  const startedAt = options.now();
+  try {
+    const timeoutMs = endpoint.timeoutMs ?? options.timeoutMs;
+    const started = performance.now();
+    const hooks = options.endpointHooks?.(endpoint);
+    const { body, headers } = hooks
+      ? await within(askHooks(leased, hooks), timeoutMs, 'A hook of the endpoint')
+      : { body: Buffer.from(leased.message.payload), headers: endpoint.headers };
+    // The time of this attempt, not of the message: receivers refuse what was signed too long ago.
+    const timestamp = Math.floor(options.now() / 1000);
+    return await client.post({
+      url: endpoint.url,
+      headers: {
+        ...headers,
+        'content-type': 'application/json',
+        'user-agent': 'hookplane',
+        'webhook-id': leased.webhookId,
+        'webhook-timestamp': String(timestamp),
+        'webhook-signature': signatureHeader(secrets, leased.webhookId, timestamp, body),
+      },
+      body,
+      // One deadline for the attempt: what the hooks took of it is gone.
+      timeoutMs: hooks ? Math.max(1, Math.round(timeoutMs - (performance.now() - started))) : timeoutMs,
+    });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return unsent(startedAt, `The request could not be made: ${reason}`);
+  }
+}
+
+/** What is sent: the payload or what `transform` made of it, and the endpoint's headers with those of the hook. */
+async function askHooks(
+  { message, target }: LeasedDelivery,
+  hooks: EndpointHooks,
+): Promise<{ body: Buffer; headers: Record<string, string> }> {
+  if (!hooks.transform && !hooks.headers) {
+    return { body: Buffer.from(message.payload), headers: target.endpoint.headers };
+  }
+  const payload = JSON.parse(message.payload) as Payload;
+  const { id, tenantId, type, channels } = message;
+  const told: HookMessage = { id, tenantId, type, channels, createdAt: isoTime(message.createdAt) };
+  const headers = hooks.headers ? await hooks.headers(payload, told) : {};
+  const given = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
+  const kept = Object.entries(target.endpoint.headers).filter(([name]) => !given.has(name.toLowerCase()));
+  const merged = { ...Object.fromEntries(kept), ...headers };
+  const [problem] = headerProblems(merged);
+  if (problem) throw new Error(`the header ${JSON.stringify(problem.name)} ${problem.problem}`);
+  if (!hooks.transform) return { body: Buffer.from(message.payload), headers: merged };
+  const transformed = JSON.stringify(await hooks.transform(payload, told));
+  if (transformed === undefined) throw new Error('transform returned nothing that can be written as JSON');
+  return { body: Buffer.from(transformed), headers: merged };
+}
+
+function unsent(startedAt: number, error: string): PostResult {
+  return {
+    startedAt,
+    durationMs: 0,
+    remoteAddress: null,
+    status: null,
+    headers: null,
+    body: null,
+    errorKind: 'transform',
+    error,
+    retryAfter: null,
+  };
+}

@@ -1,0 +1,284 @@
+import { setImmediate as setImmediatePromise } from 'node:timers/promises';
+import { isoTime, isoTimeOrNull } from '../../model/time.js';
+import type { Lane, LeasedDelivery, Shares, Store, TurnResult } from '../../store/store.js';
+import type { SenderEmitter } from '../events.js';
+import type { ResolvedOptions } from '../options.js';
+import { type DeliverContext, deliver } from './deliver.js';
+import { type Load, type Served, shareOut } from './lanes.js';
+import { expired, gatherNews, judge, type Outcome } from './outcome.js';
+
+const MAX_BACKOFF_MS = 30_000;
+/** How long requests that were cut off have to end. */
+const ABORT_MS = 1000;
+
+export interface DispatcherContext {
+  workerId: string;
+  store: Store;
+  options: ResolvedOptions;
+  events: SenderEmitter;
+  delivery: DeliverContext;
+}
+
+export interface Dispatcher {
+  start(): void;
+  /** Looks for due work now. */
+  wake(): void;
+  /**
+   * Leases nothing more and waits for what is under way, at most `limitMs`; then calls `abort`, and hands back what is
+   * left.
+   */
+  stop(limitMs: number, abort: () => Promise<void>): Promise<void>;
+}
+
+/**
+ * The loop of a worker. Each turn is one transaction: it settles what has ended and leases what is due, as far as
+ * requests are free; what it leases is delivered at once. A slow receiver holds its own request and nobody else's.
+ */
+export function createDispatcher({
+  workerId,
+  store,
+  options,
+  events,
+  delivery,
+}: DispatcherContext): Dispatcher {
+  const underWay = createLoad();
+  let ended: Outcome[] = [];
+  /** Cut off by a stop that waits no longer: whether they arrived is not known. */
+  let handedBack: Outcome[] = [];
+  let running = false;
+  let abandoned = false;
+  let turning = false;
+  let wakeAgain = false;
+  const served = createServed();
+  let failures = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let drained: (() => void) | undefined;
+
+  const idle = () => !turning && underWay.size() === 0;
+  const unsettled = () => ended.length > 0 || handedBack.length > 0;
+
+  function wake(): void {
+    if (turning) wakeAgain = true;
+    else if (running || unsettled()) {
+      turning = true;
+      clearTimeout(timer);
+      // What ends in the same turn of the event loop is settled together.
+      setImmediate(turn);
+    }
+  }
+
+  async function turn(): Promise<void> {
+    let delayMs = options.pollIntervalMs;
+    try {
+      let more = true;
+      while (more) {
+        wakeAgain = false;
+        const { nextAt, full } = await settleAndLease();
+        more = wakeAgain || full;
+        if (nextAt !== null) delayMs = Math.min(delayMs, nextAt - options.now());
+        // Between turns everybody else has theirs.
+        if (more) await setImmediatePromise();
+      }
+      failures = 0;
+    } catch (error) {
+      failures += 1;
+      delayMs = Math.min(MAX_BACKOFF_MS, 250 * 2 ** Math.min(failures - 1, 10));
+      events.emit('error', { error, during: 'turn' });
+      options.logger.error('The store failed a worker; it tries again', {
+        error: String(error),
+        inMs: delayMs,
+      });
+      // A store that fails while the worker stops leaves what is unsettled to the end of its leases.
+      if (abandoned) [ended, handedBack] = [[], []];
+    } finally {
+      turning = false;
+    }
+    if (idle()) drained?.();
+    if (running || unsettled()) timer = setTimeout(wake, Math.max(1, delayMs));
+  }
+
+  /** @returns when the next delivery is due, and whether another turn would find more to do at once */
+  async function settleAndLease(): Promise<{ nextAt: number | null; full: boolean }> {
+    const [batch, cutOff] = [ended, handedBack];
+    [ended, handedBack] = [[], []];
+    const finished = [...batch, ...cutOff].map(({ leased }) => leased);
+    for (const leased of finished) underWay.remove(leased);
+    const now = options.now();
+    const free = running ? options.concurrency - underWay.size() : 0;
+    if (free === 0 && finished.length === 0) return { nextAt: null, full: false };
+    const load: Load = { ...underWay, free, concurrency: options.concurrency, after: served.last(), now };
+    let shares = { total: 0, served: served.last() };
+    const share = (lanes: readonly Lane[]): Shares => {
+      const shared = shareOut(lanes, load);
+      shares = shared;
+      return shared;
+    };
+    let result: TurnResult;
+    try {
+      result = await store.outbox.turn({
+        owner: workerId,
+        now,
+        settlements: batch.map(({ settlement }) => settlement),
+        news: gatherNews(batch),
+        release: cutOff.map(({ leased }) => leased),
+        lease: free === 0 ? null : { leaseMs: options.leaseMs, share },
+      });
+    } catch (error) {
+      ended = [...batch, ...ended];
+      handedBack = [...cutOff, ...handedBack];
+      for (const leased of finished) underWay.add(leased);
+      throw error;
+    }
+    served.remember(shares.served);
+    for (const leased of result.leased) {
+      // Its own lease had run out, by a step of the clock or a suspension: the attempt goes on under the new one.
+      if (!underWay.renew(leased)) begin(leased);
+    }
+    announce(batch, result);
+    // A lane that held less than its share leaves room for others, if room was what they lacked.
+    const full = result.leased.length > 0 && result.leased.length < shares.total && shares.total === free;
+    return { nextAt: result.nextAt, full };
+  }
+
+  function begin(leased: LeasedDelivery): void {
+    underWay.add(leased);
+    const now = options.now();
+    if (leased.expiresAt <= now) {
+      ended.push(expired(leased, now));
+      wake();
+      return;
+    }
+    void deliver(leased, delivery).then((result) => {
+      const outcome = judge(leased, result, {
+        schedule: options.retry,
+        now: options.now(),
+        random: Math.random,
+      });
+      if (abandoned && outcome.settlement.status !== 'delivered') handedBack.push(outcome);
+      else ended.push(outcome);
+      wake();
+    });
+  }
+
+  function announce(batch: readonly Outcome[], { refused, paused }: TurnResult): void {
+    const stale = new Set(refused);
+    for (const [index, { leased, settlement }] of batch.entries()) {
+      const { attempt, messageId, endpointId, fence, status, lastError } = settlement;
+      if (attempt && events.has('attempt')) {
+        const { startedAt, nextAttemptAt, ...rest } = attempt;
+        events.emit('attempt', {
+          attempt: {
+            ...rest,
+            messageId,
+            endpointId,
+            startedAt: isoTime(startedAt),
+            nextAttemptAt: isoTimeOrNull(nextAttemptAt),
+          },
+          messageType: leased.message.type,
+          tenantId: leased.message.tenantId,
+        });
+      }
+      if (stale.has(index)) {
+        options.logger.warn('A delivery was not settled: its lease was over, or it was canceled', {
+          messageId,
+          endpointId,
+          fence,
+        });
+      } else if (status === 'failed') {
+        events.emit('dead', { messageId, endpointId, error: lastError ?? '' });
+      }
+    }
+    for (const endpoint of paused) {
+      options.logger.warn('An endpoint was paused', {
+        endpointId: endpoint.id,
+        reason: endpoint.pausedReason,
+      });
+      events.emit('paused', { endpoint });
+    }
+  }
+
+  /** Whether everything under way has ended and is settled before the time is over. */
+  function emptyWithin(ms: number): Promise<boolean> {
+    if (idle()) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const limit = setTimeout(resolve, ms, false);
+      drained = () => {
+        clearTimeout(limit);
+        resolve(true);
+      };
+    });
+  }
+
+  return {
+    start() {
+      running = true;
+      abandoned = false;
+      wake();
+    },
+    wake,
+    async stop(limitMs, abort) {
+      running = false;
+      if (!unsettled()) clearTimeout(timer);
+      if (await emptyWithin(limitMs)) return;
+      abandoned = true;
+      clearTimeout(timer);
+      await abort();
+      wake();
+      await emptyWithin(ABORT_MS);
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** The last lane of very many tenants is not worth remembering: those who have waited longest come round again. */
+const MAX_REMEMBERED_TENANTS = 10_000;
+
+function createServed() {
+  let tenantId: Served['tenantId'];
+  const endpointByTenant = new Map<string | null, string>();
+  return {
+    last: (): Served => ({ tenantId, endpointByTenant }),
+    remember(served: Served) {
+      tenantId = served.tenantId;
+      if (endpointByTenant.size > MAX_REMEMBERED_TENANTS) endpointByTenant.clear();
+      for (const [tenant, endpoint] of served.endpointByTenant) endpointByTenant.set(tenant, endpoint);
+    },
+  };
+}
+
+/** What a process has under way, counted in the ways that sharing asks for. */
+function createLoad() {
+  const all = new Map<string, LeasedDelivery>();
+  const byEndpoint = new Map<string, number>();
+  const byTenant = new Map<string | null, number>();
+  function count<Key>(counts: Map<Key, number>, key: Key, change: number): void {
+    const next = (counts.get(key) ?? 0) + change;
+    if (next === 0) counts.delete(key);
+    else counts.set(key, next);
+  }
+  return {
+    byEndpoint,
+    byTenant,
+    size: () => all.size,
+    /** Whether it is under way already; then it is so under the newer lease. */
+    renew(leased: LeasedDelivery): boolean {
+      const known = all.get(keyOf(leased));
+      if (known) known.fence = leased.fence;
+      return known !== undefined;
+    },
+    add(leased: LeasedDelivery) {
+      all.set(keyOf(leased), leased);
+      count(byEndpoint, leased.endpointId, 1);
+      count(byTenant, leased.message.tenantId, 1);
+    },
+    remove(leased: LeasedDelivery) {
+      if (!all.delete(keyOf(leased))) return;
+      count(byEndpoint, leased.endpointId, -1);
+      count(byTenant, leased.message.tenantId, -1);
+    },
+  };
+}
+
+function keyOf({ messageId, endpointId }: LeasedDelivery): string {
+  return `${messageId} ${endpointId}`;
+}

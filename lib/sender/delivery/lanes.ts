@@ -1,0 +1,141 @@
+import { bucketTokens } from '../../model/rate-limit.js';
+import type { Lane, Shares } from '../../store/store.js';
+
+/** The share of a process's requests that one endpoint, and one tenant, may hold while others may come. */
+const ENDPOINT_SHARE = 1 / 2;
+const TENANT_SHARE = 3 / 4;
+
+export interface Load {
+  /** How many more requests this process may have under way. */
+  free: number;
+  concurrency: number;
+  /** What this process has under way, by endpoint and by tenant. */
+  byEndpoint: ReadonlyMap<string, number>;
+  byTenant: ReadonlyMap<string | null, number>;
+  after: Served;
+  now: number;
+}
+
+/** Who was served last: the next tenant, and within each tenant the next lane, is first in turn. */
+export interface Served {
+  /** undefined when nobody was. */
+  tenantId: string | null | undefined;
+  endpointByTenant: ReadonlyMap<string | null, string>;
+}
+
+interface Turn {
+  lane: Lane;
+  room: number;
+  quota: number;
+}
+
+interface TenantTurns {
+  tenantId: string | null;
+  /** How many more the tenant may be given. */
+  left: number;
+  turns: Turn[];
+  /** Whose turn it is among them. */
+  next: number;
+}
+
+/**
+ * Whose turn it is: one delivery at a time from tenant to tenant, and within a tenant from lane to lane, until nothing
+ * is free or nobody has room. How long a lane is does not matter, so a dead endpoint with a long one delays nobody.
+ */
+export function shareOut(lanes: readonly Lane[], load: Load): Shares & { total: number; served: Served } {
+  const waits: number[] = [];
+  const tenants = new Map<string | null, TenantTurns>();
+  for (const lane of sortBy(lanes, ({ endpointId }) => endpointId)) {
+    const { room, nextAt } = roomOf(lane, load);
+    if (nextAt !== null) waits.push(nextAt);
+    if (room === 0) continue;
+    let tenant = tenants.get(lane.tenantId);
+    if (!tenant) {
+      const limit = lane.tenantRateLimit && bucketTokens(lane.tenantRateLimit, lane.tenantRateUsed, load.now);
+      if (limit && limit.tokens === 0) waits.push(limit.nextAt);
+      const room = ceiling(load, TENANT_SHARE) - (load.byTenant.get(lane.tenantId) ?? 0);
+      const tokens = limit ? limit.tokens : Number.POSITIVE_INFINITY;
+      tenant = { tenantId: lane.tenantId, left: Math.min(room, tokens), turns: [], next: 0 };
+      tenants.set(lane.tenantId, tenant);
+    }
+    tenant.turns.push({ lane, room, quota: 0 });
+  }
+  for (const tenant of tenants.values()) {
+    const last = load.after.endpointByTenant.get(tenant.tenantId) ?? '';
+    tenant.next = Math.max(
+      0,
+      tenant.turns.findIndex(({ lane }) => lane.endpointId > last),
+    );
+  }
+
+  let free = load.free;
+  let lastTenant = load.after.tenantId;
+  const endpointByTenant = new Map<string | null, string>();
+  const quotas = new Map<string, number>();
+  const inTurn = behind(
+    sortBy([...tenants.values()], ({ tenantId }) => tenantId ?? ''),
+    lastTenant,
+  );
+  for (let served = true; served && free > 0; ) {
+    served = false;
+    for (const tenant of inTurn) {
+      const turn = free > 0 && tenant.left > 0 ? nextTurn(tenant) : undefined;
+      if (!turn) continue;
+      turn.quota += 1;
+      tenant.left -= 1;
+      free -= 1;
+      served = true;
+      lastTenant = tenant.tenantId;
+      endpointByTenant.set(tenant.tenantId, turn.lane.endpointId);
+      quotas.set(turn.lane.endpointId, turn.quota);
+    }
+  }
+  return {
+    quotas,
+    nextAt: waits.length > 0 ? Math.min(...waits) : null,
+    total: load.free - free,
+    served: { tenantId: lastTenant, endpointByTenant },
+  };
+}
+
+function nextTurn(tenant: TenantTurns): Turn | undefined {
+  for (let step = 0; step < tenant.turns.length; step++) {
+    const turn = tenant.turns[(tenant.next + step) % tenant.turns.length]!;
+    if (turn.quota < turn.room) {
+      tenant.next = (tenant.next + step + 1) % tenant.turns.length;
+      return turn;
+    }
+  }
+  return undefined;
+}
+
+function roomOf(lane: Lane, load: Load): { room: number; nextAt: number | null } {
+  if (lane.slowUntil !== null && lane.slowUntil > load.now) return { room: 0, nextAt: lane.slowUntil };
+  const limit = lane.rateLimit && bucketTokens(lane.rateLimit, lane.rateUsed, load.now);
+  if (limit && limit.tokens === 0) return { room: 0, nextAt: limit.nextAt };
+  const held =
+    lane.maxInFlight === null
+      ? ceiling(load, ENDPOINT_SHARE) - (load.byEndpoint.get(lane.endpointId) ?? 0)
+      : lane.maxInFlight - lane.inFlight;
+  // One at a time to an endpoint that has asked to be left alone and has not answered well since.
+  const probe = lane.slowStep > 0 ? 1 - lane.inFlight : Number.POSITIVE_INFINITY;
+  return {
+    room: Math.max(0, Math.min(held, probe, limit ? limit.tokens : Number.POSITIVE_INFINITY)),
+    nextAt: null,
+  };
+}
+
+function ceiling(load: Load, share: number): number {
+  return Math.max(1, Math.ceil(load.concurrency * share));
+}
+
+function sortBy<T>(items: readonly T[], key: (item: T) => string): T[] {
+  return [...items].sort((a, b) => (key(a) < key(b) ? -1 : 1));
+}
+
+/** The tenants, beginning behind the one that was served last. */
+function behind(sorted: TenantTurns[], last: string | null | undefined): TenantTurns[] {
+  if (last === undefined) return sorted;
+  const start = sorted.findIndex(({ tenantId }) => (tenantId ?? '') > (last ?? ''));
+  return start <= 0 ? sorted : [...sorted.slice(start), ...sorted.slice(0, start)];
+}

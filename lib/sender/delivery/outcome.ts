@@ -1,0 +1,144 @@
+import type { RetrySchedule } from '../../model/endpoint.js';
+import { createId } from '../../model/ids.js';
+import type { EndpointNews, LeasedDelivery, Settlement } from '../../store/store.js';
+import type { PostResult } from './http-client.js';
+import { delayAfter, nextDelayMs, retryAfterMs } from './retry.js';
+
+/** An endpoint that has failed every attempt for so long is paused. */
+const FAILING_MS = 5 * 86_400_000;
+
+/** Answers by which a receiver says that it has too much to do. */
+const OVERLOADED = new Set([429, 502, 503, 504]);
+const SLOW_BASE_MS = 1000;
+const SLOW_MAX_MS = 60_000;
+
+/** What an attempt means for its delivery and for its endpoint. */
+export interface Outcome {
+  leased: LeasedDelivery;
+  settlement: Settlement;
+  news: EndpointNews;
+}
+
+export function judge(
+  leased: LeasedDelivery,
+  result: PostResult,
+  { schedule, now, random }: { schedule: RetrySchedule; now: number; random: () => number },
+): Outcome {
+  const succeeded = result.errorKind === null;
+  const status = result.status ?? 0;
+  const asked = OVERLOADED.has(status) ? retryAfterMs(result.retryAfter, now) : null;
+  const delay = succeeded
+    ? null
+    : nextDelayMs(leased.target.endpoint.retry ?? schedule, leased.scheduleStep + 1, random);
+  const nextAt = delay === null ? null : now + delayAfter(delay, asked);
+  const { messageId, endpointId, fence, trigger } = leased;
+  return {
+    leased,
+    settlement: {
+      messageId,
+      endpointId,
+      fence,
+      status: succeeded ? 'delivered' : nextAt === null ? 'failed' : 'pending',
+      dueAt: nextAt ?? now,
+      attemptCount: leased.attemptCount + 1,
+      scheduleStep: succeeded ? 0 : leased.scheduleStep + 1,
+      lastError: result.error,
+      attempt: {
+        id: createId('att', result.startedAt),
+        number: leased.attemptCount + 1,
+        status: succeeded ? 'succeeded' : 'failed',
+        trigger,
+        startedAt: result.startedAt,
+        durationMs: result.durationMs,
+        requestUrl: leased.target.endpoint.url,
+        remoteAddress: result.remoteAddress,
+        responseStatus: result.status,
+        responseHeaders: result.headers,
+        responseBody: result.body,
+        errorKind: result.errorKind,
+        error: result.error,
+        nextAttemptAt: nextAt,
+      },
+    },
+    news: {
+      endpointId,
+      url: leased.target.endpoint.url,
+      succeeded,
+      failedAt: succeeded ? null : result.startedAt,
+      slowUntil: OVERLOADED.has(status) ? now + (asked ?? slowdown(leased.target.slowStep)) : null,
+      pause: succeeded ? null : pauseFor(status, leased, now),
+    },
+  };
+}
+
+/** A delivery whose time was over before it was its turn: no request is made. */
+export function expired(leased: LeasedDelivery, now: number): Outcome {
+  const { messageId, endpointId, fence, attemptCount, scheduleStep } = leased;
+  return {
+    leased,
+    settlement: {
+      messageId,
+      endpointId,
+      fence,
+      status: 'failed',
+      dueAt: now,
+      attemptCount,
+      scheduleStep,
+      lastError: 'The message expired before it was delivered',
+      attempt: null,
+    },
+    news: {
+      endpointId,
+      url: leased.target.endpoint.url,
+      succeeded: false,
+      failedAt: null,
+      slowUntil: null,
+      pause: null,
+    },
+  };
+}
+
+/** One piece of news an endpoint and URL out of a batch of outcomes, without what would change nothing. */
+export function gatherNews(outcomes: readonly Outcome[]): EndpointNews[] {
+  const gathered = new Map<string, EndpointNews>();
+  for (const { leased, news } of outcomes) {
+    const key = `${news.endpointId} ${news.url}`;
+    const known = gathered.get(key);
+    // A success is news only after trouble, the first failure only after success.
+    const inTrouble = leased.target.failingSince !== null || leased.target.slowStep > 0;
+    const fresh = {
+      ...news,
+      succeeded: news.succeeded && inTrouble,
+      failedAt: leased.target.failingSince === null ? news.failedAt : null,
+    };
+    gathered.set(key, known ? merge(known, fresh) : fresh);
+  }
+  return [...gathered.values()].filter(
+    (news) => news.succeeded || news.failedAt !== null || news.slowUntil !== null || news.pause,
+  );
+}
+
+function merge(a: EndpointNews, b: EndpointNews): EndpointNews {
+  const times = [a.failedAt, b.failedAt].filter((time) => time !== null);
+  const until = [a.slowUntil, b.slowUntil].filter((time) => time !== null);
+  return {
+    endpointId: a.endpointId,
+    url: a.url,
+    succeeded: a.succeeded || b.succeeded,
+    failedAt: times.length > 0 ? Math.min(...times) : null,
+    slowUntil: until.length > 0 ? Math.max(...until) : null,
+    pause: a.pause?.reason === 'gone' ? a.pause : (b.pause ?? a.pause),
+  };
+}
+
+function slowdown(step: number): number {
+  return Math.min(SLOW_MAX_MS, SLOW_BASE_MS * 2 ** Math.min(step, 10));
+}
+
+function pauseFor(status: number, { target }: LeasedDelivery, now: number): EndpointNews['pause'] {
+  const failingBefore = now - FAILING_MS;
+  if (status === 410) return { reason: 'gone', failingBefore };
+  if (target.failingSince !== null && target.failingSince <= failingBefore)
+    return { reason: 'failing', failingBefore };
+  return null;
+}

@@ -1,0 +1,171 @@
+import type { z } from 'zod';
+import { endpointCreate, endpointUpdate, secretRotation, unknownEndpointField } from '../model/endpoint.js';
+import { type Issue, isHookplaneError, validationError } from '../model/errors.js';
+import { createId } from '../model/ids.js';
+import { isPlainObject, parseInput } from '../model/input.js';
+import type { EndpointOperations } from '../model/scope.js';
+import { isoTime } from '../model/time.js';
+import type { EndpointSettings, TenantScope } from '../store/store.js';
+import type { SenderCore } from './core.js';
+import { decodeCursor, encodeCursor, type Listing, pageLimit } from './cursor.js';
+import { checkSecret, generateSymmetric } from './keys.js';
+import { endpointNotFound, narrowTenant } from './scope-rules.js';
+
+const WHAT = 'The endpoint';
+
+export function endpointOperations(core: SenderCore, tenant: TenantScope): EndpointOperations {
+  const { now } = core.options;
+  return {
+    async list(request = {}) {
+      const { status, tenantId } = request;
+      const listing: Listing = { name: 'endpoints', filters: { status, tenantId } };
+      const page = await (await core.ready()).endpoints.list({
+        tenant: narrowTenant(tenant, tenantId),
+        status,
+        after: decodeCursor(listing, request.cursor),
+        limit: pageLimit(request.limit),
+      });
+      return { endpoints: page.rows, nextCursor: encodeCursor(listing, page.next) };
+    },
+
+    async create(input) {
+      const further = [...urlIssues(core, textOf(input, 'url')), ...secretIssues(textOf(input, 'secret'))];
+      const named = isPlainObject(input) ? input.tenantId : undefined;
+      if (tenant !== undefined && named !== undefined && named !== tenant) {
+        further.push({ path: 'tenantId', message: 'is not the tenant of the caller: leave it out' });
+      }
+      const { secret: given, tenantId, ...fields } = readEndpoint(endpointCreate, input, further);
+      const secret = given ?? generateSymmetric().secret;
+      const at = now();
+      const endpoint = await (await core.ready()).endpoints.insert(
+        {
+          ...DEFAULTS,
+          ...settingsOf(core, fields),
+          id: createId('ep', at),
+          tenantId: tenant ?? tenantId ?? null,
+        },
+        { id: createId('sec', at), secret },
+        at,
+      );
+      return { ...endpoint, secret };
+    },
+
+    async get(id) {
+      return (await (await core.ready()).endpoints.get(tenant, id)) ?? endpointNotFound(id);
+    },
+
+    async update(id, input) {
+      const store = await core.ready();
+      // Whether there is such an endpoint comes first, so that a wrong body says nothing about a foreign one.
+      if (!(await store.endpoints.get(tenant, id))) endpointNotFound(id);
+      const fields = readEndpoint(endpointUpdate, input, urlIssues(core, textOf(input, 'url')));
+      const updated = await store.endpoints.update(tenant, id, settingsOf(core, fields), now());
+      core.wake();
+      return updated ?? endpointNotFound(id);
+    },
+
+    async delete(id) {
+      if (!(await (await core.ready()).endpoints.delete(tenant, id, now()))) endpointNotFound(id);
+    },
+
+    async disable(id) {
+      return (
+        (await (await core.ready()).endpoints.pause(tenant, id, 'manual', now())) ?? endpointNotFound(id)
+      );
+    },
+
+    async enable(id) {
+      const endpoint = await (await core.ready()).endpoints.resume(tenant, id, now());
+      core.wake();
+      return endpoint ?? endpointNotFound(id);
+    },
+
+    async rotateSecret(id, input = {}) {
+      const store = await core.ready();
+      if (!(await store.endpoints.get(tenant, id))) endpointNotFound(id);
+      const rotation = parseInput(
+        secretRotation,
+        input,
+        'ENDPOINT_VALIDATION',
+        'The rotation',
+        () => 'is not a field of a rotation',
+      );
+      const issues = secretIssues(rotation.secret);
+      if (issues.length > 0) throw validationError('ENDPOINT_VALIDATION', 'The rotation', issues);
+      const secret = rotation.secret ?? generateSymmetric().secret;
+      const at = now();
+      const previousUntil = at + rotation.overlapSeconds * 1000;
+      const endpoint = await store.endpoints.rotateSecret(
+        tenant,
+        id,
+        { id: createId('sec', at), secret },
+        previousUntil,
+        at,
+      );
+      return endpoint
+        ? { ...endpoint, secret, previousSecretExpiresAt: isoTime(previousUntil) }
+        : endpointNotFound(id);
+    },
+  };
+}
+
+const DEFAULTS: EndpointSettings = {
+  url: '',
+  description: null,
+  types: null,
+  channels: null,
+  filter: null,
+  headers: {},
+  metadata: {},
+  retry: null,
+  rateLimit: null,
+  maxInFlight: null,
+  timeoutMs: null,
+};
+
+/** Reads the body of a create or an update; every issue is told at once, those the schema cannot know as well. */
+function readEndpoint<Fields>(schema: z.ZodType<Fields>, input: unknown, further: readonly Issue[]): Fields {
+  const issues: Issue[] = [];
+  try {
+    const fields = parseInput(schema, input, 'ENDPOINT_VALIDATION', WHAT, unknownEndpointField);
+    if (further.length === 0) return fields;
+  } catch (error) {
+    if (!isHookplaneError(error)) throw error;
+    issues.push(...(error.issues ?? []));
+  }
+  const told = new Set(issues.map(({ path }) => path));
+  issues.push(...further.filter(({ path }) => !told.has(path)));
+  throw validationError('ENDPOINT_VALIDATION', WHAT, issues);
+}
+
+function textOf(input: unknown, field: string): string | undefined {
+  const value = isPlainObject(input) ? input[field] : undefined;
+  return typeof value === 'string' ? value : undefined;
+}
+
+type Fields = Partial<Omit<ReturnType<typeof endpointCreate.parse>, 'secret' | 'tenantId'>>;
+
+/** The given fields, with what null means for each. */
+function settingsOf(core: SenderCore, fields: Fields): Partial<EndpointSettings> {
+  const settings: Partial<EndpointSettings> = {};
+  for (const [name, value] of Object.entries(fields)) {
+    if (value !== undefined)
+      Object.assign(settings, { [name]: value ?? DEFAULTS[name as keyof EndpointSettings] });
+  }
+  if (fields.url !== undefined) {
+    const checked = core.guard.checkUrl(fields.url);
+    if ('url' in checked) settings.url = checked.url;
+  }
+  return settings;
+}
+
+function urlIssues(core: SenderCore, url: string | undefined): Issue[] {
+  if (url === undefined) return [];
+  const checked = core.guard.checkUrl(url);
+  return 'problem' in checked ? [{ path: 'url', message: checked.problem }] : [];
+}
+
+function secretIssues(secret: string | undefined): Issue[] {
+  const problem = secret === undefined ? null : checkSecret(secret);
+  return problem === null ? [] : [{ path: 'secret', message: problem }];
+}

@@ -1,0 +1,177 @@
+import { setImmediate } from 'node:timers/promises';
+import { HookplaneError } from '../model/errors.js';
+import { createId } from '../model/ids.js';
+import type { SenderScope } from '../model/scope.js';
+import type { Store, TenantScope } from '../store/store.js';
+import type { SenderCore } from './core.js';
+import { createDispatcher, type Dispatcher } from './delivery/dispatcher.js';
+import { createHttpClient, type HttpClient } from './delivery/http-client.js';
+import { createTargetGuard } from './delivery/target-guard.js';
+import { endpointOperations } from './endpoints.js';
+import { createEmitter, type SenderEventName, type SenderEvents } from './events.js';
+import { HEARTBEAT_MS, readHealth } from './health.js';
+import { generateAsymmetric, generateSymmetric } from './keys.js';
+import { messageOperations, sendOperations } from './messages.js';
+import { resolveOptions, type SenderOptions } from './options.js';
+import { replayOperations } from './replay.js';
+import { createSendQueue } from './send-queue.js';
+import { tenantOperations } from './tenants.js';
+
+const DRAIN_MS = 10_000;
+const SWEEP_BATCH = 500;
+
+/**
+ * A sender of webhooks. It is also the unscoped {@link SenderScope}: it sees every tenant. Operations work before
+ * `start` and without it: a process that only sends leaves the delivering to those that have started.
+ */
+export interface Sender extends SenderScope, AsyncDisposable {
+  readonly tenantId: null;
+  /** Opens the store and begins to deliver. @throws HookplaneError `STORE_UNAVAILABLE`, `MIGRATION_REQUIRED` */
+  start(): Promise<void>;
+  /**
+   * Begins no more attempts, waits for those under way, hands back the rest and closes the store.
+   * @param options.drainMs how long to wait at most; default 10000
+   */
+  stop(options?: { drainMs?: number }): Promise<void>;
+  /** All that a caller bound to this tenant may do. */
+  forTenant(tenantId: string): SenderScope;
+  /** Listens to what the sender does. @returns a function that ends it */
+  on<Name extends SenderEventName>(name: Name, listener: (event: SenderEvents[Name]) => void): () => void;
+}
+
+/** @throws HookplaneError `INVALID_OPTIONS` */
+export function createEngine(given: SenderOptions): Sender {
+  const options = resolveOptions(given);
+  const { store, logger, now } = options;
+  const events = createEmitter(logger);
+  const guard = createTargetGuard({ allowHttp: options.allowHttp, allowTargets: options.allowTargets });
+  let stopped = false;
+  let worker: Worker | null = null;
+  let lastChange: Promise<void> = Promise.resolve();
+
+  async function ready(): Promise<Store> {
+    if (stopped) throw new HookplaneError('STORE_UNAVAILABLE', 'The sender has been stopped');
+    await store.open();
+    return store;
+  }
+
+  const wake = () => worker?.dispatcher.wake();
+  const core: SenderCore = {
+    options,
+    guard,
+    events,
+    ready,
+    wake,
+    queue: createSendQueue(options, ready, wake),
+  };
+
+  function startWorker(): Worker {
+    const id = createId('wrk', now());
+    const client = createHttpClient({ guard, now });
+    const dispatcher = createDispatcher({
+      workerId: id,
+      store,
+      options,
+      events,
+      delivery: { options, client },
+    });
+    let beating = false;
+
+    /** Shows that the worker lives, keeps its leases, and ends what has expired. */
+    async function beat(): Promise<void> {
+      if (beating) return;
+      beating = true;
+      try {
+        await store.workers.beat(id, now());
+        await store.outbox.renew(id, options.leaseMs, now());
+        // Those of an endpoint whose deletion was cut short by the death of its process.
+        await store.outbox.cancelOrphans(now());
+        let expired: { messageId: string; endpointId: string }[];
+        do {
+          // Between batches everybody else has a turn.
+          await setImmediate();
+          expired = await store.outbox.expire(now(), SWEEP_BATCH);
+          for (const each of expired)
+            events.emit('dead', { ...each, error: 'The message expired before it was delivered' });
+        } while (expired.length === SWEEP_BATCH);
+      } catch (error) {
+        events.emit('error', { error, during: 'heartbeat' });
+        logger.error('A heartbeat failed; the next one is tried', { error: String(error) });
+      } finally {
+        beating = false;
+      }
+    }
+
+    const heartbeat = setInterval(beat, HEARTBEAT_MS);
+    return { id, client, dispatcher, heartbeat, beat };
+  }
+
+  /** Starts and stops follow one another, so that none closes the store under another. */
+  function inTurn(change: () => Promise<void>): Promise<void> {
+    const changed = lastChange.then(change);
+    lastChange = changed.catch(() => {});
+    return changed;
+  }
+
+  async function start(): Promise<void> {
+    stopped = false;
+    await ready();
+    if (worker) return;
+    worker = startWorker();
+    await worker.beat();
+    worker.dispatcher.start();
+  }
+
+  async function stop(drainMs: number): Promise<void> {
+    const stopping = worker;
+    worker = null;
+    if (stopping) {
+      // The heart beats until the last attempt has ended: its lease must not end before.
+      await stopping.dispatcher.stop(drainMs, () => stopping.client.abort());
+      clearInterval(stopping.heartbeat);
+      await stopping.client.close();
+      await store.workers
+        .leave(stopping.id)
+        .catch((error) => logger.warn('The worker could not sign off', { error: String(error) }));
+    }
+    stopped = true;
+    await store.close();
+  }
+
+  const sender: Sender = {
+    ...createScope(core, undefined),
+    tenantId: null,
+    start: () => inTurn(start),
+    stop: ({ drainMs = DRAIN_MS } = {}) => inTurn(() => stop(drainMs)),
+    forTenant(tenantId) {
+      if (typeof tenantId !== 'string' || tenantId === '') {
+        throw new HookplaneError('TENANT_VALIDATION', 'forTenant needs the id of a tenant');
+      }
+      return createScope(core, tenantId);
+    },
+    on: events.on,
+    [Symbol.asyncDispose]: () => sender.stop(),
+  };
+  return sender;
+}
+
+interface Worker {
+  id: string;
+  client: HttpClient;
+  dispatcher: Dispatcher;
+  heartbeat: NodeJS.Timeout;
+  beat(): Promise<void>;
+}
+
+function createScope(core: SenderCore, tenant: TenantScope): SenderScope {
+  return {
+    tenantId: tenant ?? null,
+    endpoints: endpointOperations(core, tenant),
+    messages: messageOperations(core, tenant),
+    tenants: tenantOperations(core, tenant),
+    keys: { generateSymmetric, generateAsymmetric },
+    ...sendOperations(core, tenant),
+    ...replayOperations(core, tenant),
+    health: () => readHealth(core, tenant),
+  };
+}
