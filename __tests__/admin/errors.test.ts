@@ -1,0 +1,280 @@
+import { tmpdir } from 'node:os';
+import Database from 'better-sqlite3';
+import { createAdminHandler } from '../../lib/admin/handler.js';
+import { errorAnswer, STATUS_BY_CODE, toResponse } from '../../lib/admin/response.js';
+import { type ErrorCode, HookplaneError } from '../../lib/model/errors.js';
+import type { Sender } from '../../lib/sender/sender.js';
+import { sqliteStore } from '../../lib/store/sqlite.js';
+import { startSender } from '../support/sender.js';
+import { anId, expectAnswer, expectOwnHeaders } from './expectations.js';
+import { plantTenant, type PlantedTenant } from './planted.js';
+import { type Answer, answerOf, openPlane, type Plane, requestOf } from './plane.js';
+import { OPERATIONS, REQUESTS } from './route-cases.js';
+
+/** Words that only the inside knows. */
+const INSIDE = /sqlite|hookplane_|select |insert |\.ts|\.js|node_modules|at .*\(|kysely/i;
+
+/** A 5xx: its code and sentence, a request id that `onError` was given too, and nothing else. */
+function expectFailure(
+  answer: Answer,
+  plane: Pick<Plane, 'faults'>,
+  status: 500 | 503,
+  errorCode: string,
+): void {
+  expect({ status: answer.status, body: answer.body }).toEqual({
+    status,
+    body: { errorCode, error: expect.any(String), requestId: anId('req') },
+  });
+  expect(answer.text).not.toMatch(INSIDE);
+  expect(answer.text).not.toContain(tmpdir());
+  expect(answer.headers.get('retry-after')).toBe(status === 503 ? '5' : null);
+  expectOwnHeaders(answer);
+  expect(plane.faults.map(({ requestId }) => requestId)).toContain(answer.body.requestId);
+}
+
+it('§7 every code has its status', () => {
+  expect(STATUS_BY_CODE).toEqual({
+    INVALID_QUERY: 400,
+    INVALID_BODY: 400,
+    UNAUTHORIZED: 401,
+    FORBIDDEN: 403,
+    ENDPOINT_NOT_FOUND: 404,
+    MESSAGE_NOT_FOUND: 404,
+    TENANT_NOT_FOUND: 404,
+    ROUTE_NOT_FOUND: 404,
+    METHOD_NOT_ALLOWED: 405,
+    ENDPOINT_DISABLED: 409,
+    IDEMPOTENCY_CONFLICT: 409,
+    BODY_TOO_LARGE: 413,
+    UNSUPPORTED_MEDIA_TYPE: 415,
+    ENDPOINT_VALIDATION: 422,
+    MESSAGE_VALIDATION: 422,
+    TENANT_VALIDATION: 422,
+    REPLAY_VALIDATION: 422,
+    INTERNAL: 500,
+    MIGRATION_REQUIRED: 503,
+    STORE_UNAVAILABLE: 503,
+  });
+});
+
+it.each(Object.entries(STATUS_BY_CODE))('§7 an error of code %s is answered %i', async (code, status) => {
+  const issues = [{ path: 'url', message: 'is wrong' }];
+  const error = new HookplaneError(
+    code as ErrorCode,
+    'What is wrong',
+    code.endsWith('_VALIDATION') ? { issues } : {},
+  );
+  const answer = await answerOf(Promise.resolve(toResponse(errorAnswer(error, () => 'req_1'))));
+  expectAnswer(answer, status, {
+    errorCode: code,
+    error: 'What is wrong',
+    ...(code.endsWith('_VALIDATION') && { issues }),
+    ...(status >= 500 && { requestId: 'req_1' }),
+  });
+});
+
+describe('a store that does not answer', () => {
+  let plane: Plane;
+  let tenant: PlantedTenant;
+  beforeEach(async () => {
+    plane = await openPlane();
+    tenant = await plantTenant(plane, 'acme', 'mark');
+  });
+
+  const usingStore = OPERATIONS.filter((name) => name !== 'health' && !name.startsWith('keys.'));
+  const ask = (operation: string, as?: string) => {
+    const { route, json } = REQUESTS[operation]!(tenant);
+    return plane.ask(route, { json, ...(as !== undefined && { as }) });
+  };
+
+  it.each(usingStore)('§7 stopped underneath: %s is 503 STORE_UNAVAILABLE', async (operation) => {
+    await plane.sender.stop();
+    expectFailure(await ask(operation), plane, 503, 'STORE_UNAVAILABLE');
+    expectFailure(await ask(operation, 'acme'), plane, 503, 'STORE_UNAVAILABLE');
+    expect(plane.faults).toHaveLength(2);
+  });
+
+  it('§7 closed by the application whose database it is: every route is 503 STORE_UNAVAILABLE', async () => {
+    plane.database.close();
+    for (const operation of usingStore) {
+      expectFailure(await ask(operation), plane, 503, 'STORE_UNAVAILABLE');
+      expectFailure(await ask(operation, 'acme'), plane, 503, 'STORE_UNAVAILABLE');
+    }
+  });
+
+  it('§7 read only: what writes is 503, what reads is answered', async () => {
+    plane.database.pragma('query_only = 1');
+    expectFailure(await ask('endpoints.create'), plane, 503, 'STORE_UNAVAILABLE');
+    expectFailure(await ask('tenants.delete'), plane, 503, 'STORE_UNAVAILABLE');
+    expect((await ask('endpoints.get')).status).toBe(200);
+    plane.database.pragma('query_only = 0');
+    expect((await ask('endpoints.create')).status).toBe(201);
+  });
+
+  it('§7 full: what writes is 503, and works again when there is room', async () => {
+    const pages = plane.database.pragma('page_count', { simple: true }) as number;
+    plane.database.pragma(`max_page_count = ${pages}`);
+    const metadata = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`k${n}`, 'x'.repeat(500)]));
+    const asked = { json: { url: 'https://example.com/', metadata } };
+    expectFailure(await plane.ask('POST /endpoints', asked), plane, 503, 'STORE_UNAVAILABLE');
+    plane.database.pragma('max_page_count = 1000000');
+    expect((await plane.ask('POST /endpoints', asked)).status).toBe(201);
+  });
+
+  it('§7 locked by another process: what writes is 503, what reads is answered', async () => {
+    plane.database.pragma('busy_timeout = 1');
+    const other = new Database(plane.database.name);
+    other.exec('begin immediate');
+    expectFailure(await ask('endpoints.disable'), plane, 503, 'STORE_UNAVAILABLE');
+    expect((await ask('messages.get')).status).toBe(200);
+    other.exec('rollback');
+    other.close();
+    expect((await ask('endpoints.disable')).status).toBe(200);
+  });
+
+  it('§7 health is 503 with its record, and is not reported', async () => {
+    const record = { ok: false, outboxDepth: null, oldestPendingAge: null, workerCount: null };
+    plane.database.close();
+    for (const as of [{}, { as: 'acme' }]) {
+      const answer = await plane.ask('GET /health', as);
+      expectAnswer(answer, 503, { ...record, reason: 'store_unavailable' });
+    }
+    expect(plane.faults).toEqual([]);
+  });
+
+  it('§7 what is wrong with a request is said before', async () => {
+    plane.database.close();
+    expect((await plane.ask('GET /endpoints?limit=0')).status).toBe(400);
+    expect((await plane.ask('POST /endpoints', { json: {} })).status).toBe(422);
+    expect((await plane.ask('DELETE /tenants/other', { as: 'acme' })).status).toBe(403);
+  });
+});
+
+describe('a schema that this version does not know', () => {
+  async function openWith(prepare: (database: Database.Database) => void, migrate: boolean) {
+    const { database } = await openPlane();
+    prepare(database);
+    const store = sqliteStore({ database, synchronous: 'normal', migrate });
+    const sender = await startSender({ store, started: false });
+    const faults: Plane['faults'] = [];
+    const handler = createAdminHandler(sender, {
+      authorize: () => true,
+      onError: (error, { requestId }) => void faults.push({ error, requestId }),
+    });
+    return { faults, ask: (route: string) => answerOf(handler(requestOf(route))) };
+  }
+  const newer = (database: Database.Database) =>
+    void database.prepare("insert into hookplane_schema_migrations values (999, 'later', 1)").run();
+  const older = (database: Database.Database) =>
+    void database.exec('delete from hookplane_schema_migrations');
+
+  it.each([
+    ['newer', newer, true],
+    ['newer', newer, false],
+    ['older', older, false],
+  ])('§7 %s is 503 MIGRATION_REQUIRED', async (_name, prepare, migrate) => {
+    const plane = await openWith(prepare, migrate);
+    for (const route of [
+      'GET /endpoints',
+      'GET /messages/x',
+      'DELETE /tenants/x',
+      'POST /endpoints/x/enable',
+    ]) {
+      expectFailure(await plane.ask(route), plane, 503, 'MIGRATION_REQUIRED');
+    }
+    expectAnswer(await plane.ask('GET /health'), 503, {
+      ok: false,
+      outboxDepth: null,
+      oldestPendingAge: null,
+      workerCount: null,
+      reason: 'migration_required',
+    });
+  });
+});
+
+describe('an error that nobody expected', () => {
+  it('§7 is 500 INTERNAL, with the id that onError was given, and nothing else', async () => {
+    const plane = await openPlane();
+    plane.database.exec('drop table hookplane_endpoints');
+    const answers = [await plane.ask('GET /endpoints'), await plane.ask('GET /endpoints/x')];
+    for (const [index, answer] of answers.entries()) {
+      expectFailure(answer, plane, 500, 'INTERNAL');
+      expect(answer.body.error).toBe('Internal error');
+      expect(plane.faults[index]).toEqual({
+        error: expect.objectContaining({ message: expect.stringContaining('no such table') }),
+        requestId: answer.body.requestId,
+      });
+    }
+    expect(answers[0]!.body.requestId).not.toBe(answers[1]!.body.requestId);
+  });
+
+  it.each([
+    ['null', null],
+    ['undefined', undefined],
+    ['a string', 'secret text'],
+    ['an error with a secret', new Error('password is hunter2')],
+    [
+      'an error with a code of ours',
+      Object.assign(new Error('secret'), { code: 'INVALID_QUERY', status: 400 }),
+    ],
+    ['a configuration error', new HookplaneError('INVALID_OPTIONS', 'secret')],
+    ['a code that is none', new HookplaneError('__proto__' as ErrorCode, 'secret')],
+    ['a code of every object', new HookplaneError('constructor' as ErrorCode, 'secret')],
+    [
+      'an error whose message throws',
+      Object.defineProperty(new Error(), 'message', {
+        get: () => {
+          throw 1;
+        },
+      }),
+    ],
+    ['a response', new Response('secret', { status: 200 })],
+  ])('§7 is 500 INTERNAL whatever it is: %s', async (_name, thrown) => {
+    const sender = { health: () => Promise.reject(thrown) } as unknown as Sender;
+    const faults: Plane['faults'] = [];
+    const onError = (error: unknown, { requestId }: { requestId: string }) =>
+      void faults.push({ error, requestId });
+    const handler = createAdminHandler(sender, { authorize: () => true, onError });
+    const answer = await answerOf(handler(requestOf('GET /health')));
+    expectFailure(answer, { faults }, 500, 'INTERNAL');
+    expect(answer.body.error).toBe('Internal error');
+    expect(faults.map(({ error }) => Object.is(error, thrown))).toEqual([true]);
+  });
+
+  it('§7 is known by its code, also when another copy of this package made it', async () => {
+    const error = Object.assign(new Error('There is none'), {
+      name: 'HookplaneError',
+      code: 'MESSAGE_NOT_FOUND',
+    });
+    expect(errorAnswer(error, () => 'req_1').status).toBe(404);
+  });
+});
+
+it('every answer has the headers of this control plane', async () => {
+  const plane = await openPlane();
+  const { endpointId } = await plantTenant(plane, 'acme', 'mark');
+  const big = { body: 'x'.repeat(300_000) };
+  const text = { body: '{}', headers: { 'content-type': 'text/plain' } };
+  for (const [route, asked, status] of [
+    ['GET /endpoints', {}, 200],
+    ['HEAD /endpoints', {}, 200],
+    ['POST /endpoints', { json: { url: 'https://example.com/' } }, 201],
+    ['POST /keys/symmetric', {}, 201],
+    ['GET /endpoints?limit=x', {}, 400],
+    ['POST /endpoints', { body: '{' }, 400],
+    ['DELETE /tenants/acme', { as: 'other' }, 403],
+    ['GET /nowhere', {}, 404],
+    ['PUT /endpoints', {}, 405],
+    ['POST /endpoints', big, 413],
+    ['POST /endpoints', text, 415],
+    ['POST /endpoints', { json: {} }, 422],
+    ['GET /health', {}, 503],
+    [`DELETE /endpoints/${endpointId}`, {}, 204],
+  ] as const) {
+    const answer = await plane.ask(route, asked);
+    expect(answer.status).toBe(status);
+    expectOwnHeaders(answer);
+    expect(answer.headers.has('etag')).toBe(false);
+    expect(answer.headers.has('set-cookie')).toBe(false);
+  }
+});

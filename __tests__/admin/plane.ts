@@ -1,0 +1,149 @@
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import type { AdminContext, AdminHandler, AdminHandlerOptions } from '../../lib/admin/handler.js';
+import { createAdminHandler } from '../../lib/admin/handler.js';
+import type { Issue } from '../../lib/model/errors.js';
+import { sqliteStore } from '../../lib/store/sqlite.js';
+import { type Lifetime, onCleanUp } from '../support/clean-up.js';
+import { type Clock, createClock } from '../support/clock.js';
+import { startSender, type TestSender, type TestSenderOptions, temporaryFolder } from '../support/sender.js';
+
+export const START = Date.parse('2026-01-15T12:00:00.000Z');
+export const START_ISO = '2026-01-15T12:00:00.000Z';
+
+export interface Asked {
+  /** The tenant that the caller is bound to; left out, it is bound to none. */
+  as?: string;
+  /** Sent as JSON. */
+  json?: unknown;
+  /** Sent as it is, as JSON unless `headers` say otherwise. */
+  body?: BodyInit;
+  headers?: Record<string, string>;
+  context?: AdminContext;
+}
+
+/** The fields of any answer's body that tests look at one by one; the rest are compared whole. */
+export interface Body {
+  [field: string]: unknown;
+  id: string;
+  errorCode?: string;
+  error: string;
+  issues?: Issue[];
+  requestId?: string;
+  nextCursor: string | null;
+}
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  text: string;
+  /** The text as JSON; undefined when there is none. */
+  body: Body;
+}
+
+export interface Plane {
+  sender: TestSender;
+  handler: AdminHandler;
+  /** The sender's own connection to its file. */
+  database: Database.Database;
+  clock: Clock;
+  /** What `onError` was told. */
+  faults: { error: unknown; requestId: string }[];
+  /** Asks as in `ask('GET /endpoints?limit=1')`. */
+  ask(route: string, asked?: Asked): Promise<Answer>;
+}
+
+export interface PlaneOptions extends TestSenderOptions {
+  admin?: AdminHandlerOptions;
+}
+
+const TENANT_HEADER = 'x-test-tenant';
+
+/**
+ * A control plane over a sender on a SQLite file. The sender is not started, so that nothing but the requests of the
+ * test changes anything, and its clock stands still.
+ */
+export async function openPlane({ admin, lifetime = 'test', ...options }: PlaneOptions = {}): Promise<Plane> {
+  const database = await openDatabase(lifetime);
+  const clock = createClock(START);
+  const sender = await startSender({
+    store: sqliteStore({ database, synchronous: 'normal' }),
+    started: false,
+    lifetime,
+    now: clock.now,
+    ...options,
+  });
+  // Opens the store, so that a test can plant rows at once.
+  await sender.health();
+  const faults: Plane['faults'] = [];
+  const handler = createAdminHandler(sender, {
+    authorize: authorizeByHeader,
+    onError: (error, { requestId }) => void faults.push({ error, requestId }),
+    ...admin,
+  });
+  return {
+    sender,
+    handler,
+    database,
+    clock,
+    faults,
+    ask: (route, { context, ...asked } = {}) => answerOf(handler(requestOf(route, asked), context)),
+  };
+}
+
+async function openDatabase(lifetime: Lifetime): Promise<Database.Database> {
+  const database = new Database(join(await temporaryFolder(lifetime), 'hookplane.sqlite'));
+  onCleanUp(lifetime, 'folder', async () => database.close());
+  return database;
+}
+
+/** Anybody may enter; who names a tenant in a header is bound to it. */
+function authorizeByHeader(request: Request) {
+  const tenant = request.headers.get(TENANT_HEADER);
+  return tenant === null ? true : { allow: true, tenantId: decodeURIComponent(tenant) };
+}
+
+export const ORIGIN = 'http://localhost';
+
+/** The request of `'POST /endpoints'`. */
+export function requestOf(route: string, { as, json, body, headers = {} }: Asked = {}): Request {
+  const space = route.indexOf(' ');
+  const sent = json === undefined ? body : JSON.stringify(json);
+  const init: RequestInit & { duplex?: 'half' } = {
+    method: route.slice(0, space),
+    headers: {
+      ...(sent !== undefined && { 'content-type': 'application/json' }),
+      ...(as !== undefined && { [TENANT_HEADER]: encodeURIComponent(as) }),
+      ...headers,
+    },
+    ...(sent !== undefined && { body: sent, duplex: 'half' }),
+  };
+  return new Request(`${ORIGIN}${route.slice(space + 1)}`, init);
+}
+
+export async function answerOf(answering: Promise<Response>): Promise<Answer> {
+  const response = await answering;
+  const text = await response.text();
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: (text === '' ? undefined : JSON.parse(text)) as Body,
+  };
+}
+
+/** Everything that is stored, row by row: two that are equal mean that nothing was changed in between. */
+export function dump({ database }: Plane): Record<string, unknown[]> {
+  const tables = database
+    .prepare("select name from sqlite_master where type = 'table' and name like 'hookplane%' order by name")
+    .pluck()
+    .all() as string[];
+  return Object.fromEntries(
+    tables.map((name) => [name, database.prepare(`select * from ${name} order by 1, 2`).all()]),
+  );
+}
+
+/** What is wrong with which field, in the order of the answer. */
+export function paths(answer: Answer): string[] {
+  return (answer.body.issues ?? []).map((issue) => issue.path);
+}

@@ -1,0 +1,108 @@
+import type { Plane } from './plane.js';
+
+export interface PlantedTenant {
+  tenantId: string;
+  endpointId: string;
+  messageId: string;
+  attemptIds: string[];
+  secret: string;
+}
+
+let planted = 0;
+
+/**
+ * A tenant that has one of everything: a record with a limit, an endpoint with every field set, a message that is owed
+ * to it and two attempts. `mark` is part of every text in them that a caller or a receiver chooses.
+ */
+export async function plantTenant(plane: Plane, tenantId: string, mark: string): Promise<PlantedTenant> {
+  const { sender } = plane;
+  await sender.tenants.setRateLimit(tenantId, { perSecond: 5, burst: 7 });
+  await sender.tenants.setMetadata(tenantId, { note: mark, [mark]: { deep: [mark] } });
+  const secret = `whsec_${Buffer.from(mark.padEnd(30, '~')).toString('base64')}`;
+  const endpoint = await sender.endpoints.create({
+    tenantId,
+    secret,
+    url: `https://example.com/${mark}`,
+    description: mark,
+    types: [`${mark}.*`],
+    channels: [mark],
+    filter: [{ dataPath: mark, equals: mark }],
+    headers: { [`x-${mark}`]: mark },
+    metadata: { [mark]: mark },
+    retry: { delaysSeconds: [1, 2], jitter: 0 },
+    rateLimit: { perSecond: 3, burst: 4 },
+    maxInFlight: 2,
+    timeoutMs: 2000,
+  });
+  const message = await sender.send({
+    tenantId,
+    type: `${mark}.created`,
+    data: { [mark]: mark },
+    channels: [mark],
+    idempotencyKey: mark,
+  });
+  const attemptIds = [1, 2].map((number) =>
+    plantAttempt(plane, { messageId: message.id, endpointId: endpoint.id, number, mark }),
+  );
+  plane.database
+    .prepare('update hookplane_deliveries set attempt_count = 2, last_error = ? where message_id = ?')
+    .run(mark, message.id);
+  return { tenantId, endpointId: endpoint.id, messageId: message.id, attemptIds, secret };
+}
+
+export interface PlantedAttempt {
+  messageId: string;
+  endpointId: string;
+  number?: number;
+  status?: 'succeeded' | 'failed';
+  startedAt?: number;
+  mark?: string;
+}
+
+/** Writes an attempt as a worker would have, without a receiver. Answers its id. */
+export function plantAttempt(plane: Plane, attempt: PlantedAttempt): string {
+  const { messageId, endpointId, number = 1, status = 'failed', mark = 'none' } = attempt;
+  planted += 1;
+  const id = `att_${String(planted).padStart(32, '0')}`;
+  const row = {
+    id,
+    message_id: messageId,
+    endpoint_id: endpointId,
+    number,
+    status,
+    trigger: number === 1 ? 'send' : 'retry',
+    started_at: attempt.startedAt ?? plane.clock.now(),
+    duration_ms: 12,
+    request_url: `https://example.com/${mark}`,
+    remote_address: mark,
+    response_status: 500,
+    response_headers: JSON.stringify({ [`x-${mark}`]: mark }),
+    response_body: mark,
+    error_kind: status === 'failed' ? 'http_status' : null,
+    error: status === 'failed' ? `The receiver answered 500: ${mark}` : null,
+    next_attempt_at: null,
+  };
+  const columns = Object.keys(row);
+  plane.database
+    .prepare(
+      `insert into hookplane_attempts (${columns.map((name) => `"${name}"`).join(', ')})
+      values (${columns.map((name) => `@${name}`).join(', ')})`,
+    )
+    .run(row);
+  return id;
+}
+
+/** Says that a worker is alive, so that health is good without one that delivers. */
+export function plantWorker(plane: Plane): void {
+  plane.database
+    .prepare('insert into hookplane_workers (id, heartbeat_at) values (?, ?)')
+    .run('wrk_planted', plane.clock.now());
+}
+
+/** Says that what a message owes has ended so. */
+export function plantDeliveries(plane: Plane, messageId: string, status: 'delivered' | 'failed'): void {
+  plane.database
+    .prepare('update hookplane_deliveries set status = ?, delivered_at = ? where message_id = ?')
+    .run(status, status === 'delivered' ? plane.clock.now() : null, messageId);
+  plane.database.prepare('update hookplane_messages set status = ? where id = ?').run(status, messageId);
+}

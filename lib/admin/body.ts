@@ -1,0 +1,131 @@
+import { HookplaneError } from '../model/errors.js';
+import { isPlainObject } from '../model/input.js';
+import { assertSoundJson } from './json.js';
+
+/** A request whose body an authorizer may read, whole, in part or on a clone, without taking it from the route. */
+export interface SharedBody {
+  /** What the authorizer is given. */
+  request: Request;
+  /** All bytes of the body. @throws HookplaneError `BODY_TOO_LARGE`, `INVALID_BODY` when it breaks off */
+  read(): Promise<Uint8Array>;
+}
+
+/**
+ * Reads nothing by itself: what the authorizer pulls is kept, and the route reads what was kept and then the rest. (A
+ * clone would pull from the client at once, before anybody is allowed in.)
+ */
+export function shareBody(request: Request, maxBytes: number): SharedBody {
+  const source = request.body;
+  if (!source) return { request, read: async () => new Uint8Array() };
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  let pulling: Promise<boolean> | undefined;
+
+  async function pull(): Promise<boolean> {
+    // Whoever asks again is told again: an authorizer may have caught it the first time.
+    if (size > maxBytes) throw tooLarge(maxBytes);
+    reader ??= source!.getReader();
+    const { done, value } = await reader.read();
+    if (done) return false;
+    size += value.byteLength;
+    if (size > maxBytes) {
+      const error = tooLarge(maxBytes);
+      reader.cancel(error).catch(() => {});
+      throw error;
+    }
+    if (value.byteLength > 0) chunks.push(value);
+    return true;
+  }
+
+  /** The chunk at a position, pulled when nobody has yet; undefined at the end. */
+  async function chunkAt(index: number): Promise<Uint8Array | undefined> {
+    while (index >= chunks.length) {
+      pulling ??= pull().finally(() => {
+        pulling = undefined;
+      });
+      if (!(await pulling)) return undefined;
+    }
+    return chunks[index];
+  }
+
+  let next = 0;
+  // Of bytes: cloning the request tees the stream, and the tee of any other stream pulls a chunk at once.
+  const stream = new ReadableStream({
+    type: 'bytes',
+    async pull(controller) {
+      const chunk = await chunkAt(next++);
+      if (chunk) {
+        // A copy, because the stream takes the memory of what it is given.
+        controller.enqueue(new Uint8Array(chunk));
+      } else {
+        controller.close();
+        controller.byobRequest?.respond(0);
+      }
+    },
+  });
+  const init: RequestInit & { duplex: 'half' } = { body: stream, duplex: 'half' };
+  const shown = new Request(request, init);
+  Object.defineProperty(shown, 'signal', { get: () => request.signal });
+
+  return {
+    request: shown,
+    async read() {
+      const length = Number(request.headers.get('content-length'));
+      if (length > maxBytes) throw tooLarge(maxBytes);
+      let index = 0;
+      try {
+        while (await chunkAt(index)) index += 1;
+      } catch (cause) {
+        if (cause instanceof HookplaneError) throw cause;
+        throw new HookplaneError('INVALID_BODY', 'The body broke off before its end', { cause });
+      }
+      return Buffer.concat(chunks, size);
+    },
+  };
+}
+
+function tooLarge(maxBytes: number): HookplaneError {
+  return new HookplaneError('BODY_TOO_LARGE', `The body is larger than ${maxBytes} bytes`);
+}
+
+/**
+ * Reads a JSON object.
+ * @returns undefined for an empty body
+ * @throws HookplaneError `UNSUPPORTED_MEDIA_TYPE`, `BODY_TOO_LARGE`, `INVALID_BODY`
+ */
+export async function readJsonObject(body: SharedBody): Promise<Record<string, unknown> | undefined> {
+  const { headers } = body.request;
+  if (body.request.body && headers.get('content-length') !== '0') assertJsonType(headers);
+  const bytes = await body.read();
+  if (bytes.byteLength === 0) return undefined;
+  let value: unknown;
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    value = JSON.parse(text);
+    assertSoundJson(text);
+  } catch (cause) {
+    if (cause instanceof HookplaneError) throw cause;
+    const what = cause instanceof SyntaxError ? 'is not valid JSON' : 'is not valid UTF-8';
+    throw new HookplaneError('INVALID_BODY', `The body ${what}`, { cause });
+  }
+  if (!isPlainObject(value)) throw new HookplaneError('INVALID_BODY', 'The body must be a JSON object');
+  return value;
+}
+
+function assertJsonType(headers: Headers): void {
+  const encoding = headers.get('content-encoding')?.toLowerCase() ?? 'identity';
+  if (encoding !== 'identity') {
+    throw new HookplaneError(
+      'UNSUPPORTED_MEDIA_TYPE',
+      'The body must not be compressed: send it without a content-encoding',
+    );
+  }
+  const type = headers.get('content-type') ?? '';
+  if (!/^application\/(?:json|[\w.!#$&^+-]+\+json)\s*(?:;|$)/i.test(type)) {
+    throw new HookplaneError(
+      'UNSUPPORTED_MEDIA_TYPE',
+      'The body must be JSON: send it with "content-type: application/json"',
+    );
+  }
+}

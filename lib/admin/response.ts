@@ -1,0 +1,99 @@
+import { type AdminErrorCode, HookplaneError, isHookplaneError, type Issue } from '../model/errors.js';
+
+/** The one status of each code. A code that is not here is an internal error. */
+export const STATUS_BY_CODE: Readonly<Record<AdminErrorCode, number>> = {
+  INVALID_QUERY: 400,
+  INVALID_BODY: 400,
+  UNAUTHORIZED: 401,
+  FORBIDDEN: 403,
+  ENDPOINT_NOT_FOUND: 404,
+  MESSAGE_NOT_FOUND: 404,
+  TENANT_NOT_FOUND: 404,
+  ROUTE_NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  ENDPOINT_DISABLED: 409,
+  IDEMPOTENCY_CONFLICT: 409,
+  BODY_TOO_LARGE: 413,
+  UNSUPPORTED_MEDIA_TYPE: 415,
+  ENDPOINT_VALIDATION: 422,
+  MESSAGE_VALIDATION: 422,
+  TENANT_VALIDATION: 422,
+  REPLAY_VALIDATION: 422,
+  INTERNAL: 500,
+  MIGRATION_REQUIRED: 503,
+  STORE_UNAVAILABLE: 503,
+};
+
+/** The body of every answer that is not a success, except an unhealthy health record. */
+export interface ErrorBody {
+  errorCode: AdminErrorCode;
+  error: string;
+  issues?: readonly Issue[];
+  /** On a 5xx: what the log has of it. */
+  requestId?: string;
+}
+
+const HEADERS = {
+  'content-type': 'application/json; charset=utf-8',
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+};
+
+/** What the control plane answers, before a host makes it into its own kind of response. */
+export interface Answer {
+  status: number;
+  headers: Readonly<Record<string, string>>;
+  body: string | null;
+}
+
+/** @param body written as JSON; undefined is no body */
+export function jsonAnswer(status: number, body: unknown, headers: Record<string, string> = {}): Answer {
+  return {
+    status,
+    headers: { ...HEADERS, ...headers },
+    body: body === undefined ? null : JSON.stringify(body),
+  };
+}
+
+/**
+ * The only place where an error becomes an answer.
+ * @param requestId goes into answers that say nothing else about what happened
+ */
+export function errorAnswer(error: unknown, requestId: () => string): Answer {
+  const known = isHookplaneError(error) && Object.hasOwn(STATUS_BY_CODE, error.code) ? error : null;
+  const code = (known?.code ?? 'INTERNAL') as AdminErrorCode;
+  const status = STATUS_BY_CODE[code];
+  const body: ErrorBody = { errorCode: code, error: known?.message ?? 'Internal error' };
+  if (known?.issues) body.issues = known.issues;
+  if (status >= 500) body.requestId = requestId();
+  const headers: Record<string, string> = {};
+  if (status === 401) headers['www-authenticate'] = 'Bearer';
+  if (status === 503) headers['retry-after'] = '5';
+  if (known instanceof MethodNotAllowed) headers.allow = known.allow;
+  return jsonAnswer(status, body, headers);
+}
+
+/** What responses were made of, for a host that can write it at once and need not read it back. */
+const answers = new WeakMap<Response, Answer>();
+
+/** @param ResponseClass the host's own, where it has a cheaper one than the native */
+export function toResponse(answer: Answer, ResponseClass = Response): Response {
+  const response = new ResponseClass(answer.body, answer);
+  answers.set(response, answer);
+  return response;
+}
+
+/** The answer that a response was made of here; undefined for any other response. */
+export function knownAnswer(response: unknown): Answer | undefined {
+  return typeof response === 'object' && response !== null ? answers.get(response as Response) : undefined;
+}
+
+/** A path that is known, asked for by a method that it does not have. */
+export class MethodNotAllowed extends HookplaneError {
+  readonly allow: string;
+  constructor(allow: string) {
+    super('METHOD_NOT_ALLOWED', `The method is not one of this path: use ${allow}`);
+    this.allow = allow;
+  }
+}
