@@ -1,0 +1,73 @@
+import { createServerAdapter, Response as LightResponse } from '@whatwg-node/server';
+import { type AdminContext, type AdminHandlerOptions, createControlPlane } from '../admin/handler.js';
+import { toResponse } from '../admin/response.js';
+import type { Sender } from '../sender/sender.js';
+import { createNodeMiddleware, type FetchContext, type NodeMiddleware } from './node-bridge.js';
+import { type HostRequest, mountPath } from './target.js';
+
+export type { NodeMiddleware } from './node-bridge.js';
+
+/** `authorize` finds `{ req, res }` of the host framework under `host`, with whatever earlier middleware put there. */
+export interface AdminMiddlewareOptions extends AdminHandlerOptions {
+  /**
+   * The prefix that the host leaves on the path. `app.use('/admin', …)` takes it off and needs none; a route such as
+   * `app.all('/admin/*splat', …)` does not, and needs `/admin`.
+   * @default ''
+   */
+  basePath?: string;
+}
+
+/**
+ * The control plane as middleware for Express 4 and 5, connect and `node:http`: mount it with
+ * `app.use('/admin', adminMiddleware(sender, { authorize }))`, before or after body parsers. It answers every request
+ * below its mount, unknown paths and errors included, so nothing falls through to the host's handlers.
+ * @throws HookplaneError `INVALID_OPTIONS`
+ */
+export function adminMiddleware(sender: Sender, options: AdminMiddlewareOptions = {}): NodeMiddleware {
+  const basePath = (options.basePath ?? '').replace(/\/+$/, '');
+  const answer = createControlPlane(sender, options);
+  // Beside the adapter: a context that it is given it copies, property by property, for more than all else it does.
+  const contexts = new WeakMap<Request, AdminContext>();
+  const adapter = createServerAdapter(
+    // The adapter's own Response costs a quarter of the native one. It goes no further than to our writer.
+    async (request) => toResponse(await answer(request, contexts.get(request)), LightResponse),
+    { fetchAPI: { Request, Response, Headers, URL, ReadableStream } },
+  );
+  const handleRequest = adapter.handleRequest as (request: Request) => Response | Promise<Response>;
+  return createNodeMiddleware(
+    async (request, context) => {
+      contexts.set(request, { ...context, path: pathBelow(basePath, context) });
+      return handleRequest(request);
+    },
+    { onError: reporter(options) },
+  );
+}
+
+/** What follows `basePath` in the public path; where the host mounts by itself as well, in the path below its mount. */
+function pathBelow(basePath: string, { path, host }: FetchContext): string {
+  if (basePath === '') return path;
+  return (
+    withoutPrefix(basePath, mountPath(host.req as HostRequest) + path) ??
+    withoutPrefix(basePath, path) ??
+    path
+  );
+}
+
+function withoutPrefix(prefix: string, path: string): string | undefined {
+  if (path === prefix) return '/';
+  return path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : undefined;
+}
+
+/** For what goes wrong outside the handler, which reports its own. */
+function reporter({ onError, logger }: AdminHandlerOptions): NonNullable<AdminHandlerOptions['onError']> {
+  if (onError) return onError;
+  const log = logger
+    ? (message: string, fields: Record<string, unknown>) => logger.error(message, fields)
+    : (message: string, fields: Record<string, unknown>) =>
+        process.emitWarning(`${message} ${JSON.stringify(fields)}`, 'HookplaneWarning');
+  return (error, { requestId }) =>
+    log('The control plane failed', {
+      requestId,
+      error: error instanceof Error ? error.stack : String(error),
+    });
+}

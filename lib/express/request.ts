@@ -1,0 +1,66 @@
+import type { ServerResponse } from 'node:http';
+import { requestBody } from './body.js';
+import { type HostRequest, publicUrl, type Target } from './target.js';
+
+/** The methods that the Fetch standard refuses to build a request with. */
+const REFUSED_METHODS = new Set(['CONNECT', 'TRACE', 'TRACK']);
+const BODILESS_METHODS = new Set(['GET', 'HEAD', ...REFUSED_METHODS]);
+/** They describe the message as it was sent; a restored body has neither that length nor that encoding. */
+const BODY_FRAMING = new Set(['content-length', 'content-encoding', 'transfer-encoding']);
+
+/**
+ * The native `Request` for a Node.js one. Its URL is for reading, routing goes by `target.path`; its body is read from
+ * the socket when somebody reads it; its `signal` aborts when the client leaves before the response is complete.
+ * @param onLostBody told when the body is asked for but something before us has read it and kept nothing
+ */
+export function toFetchRequest(
+  req: HostRequest,
+  res: ServerResponse,
+  target: Target,
+  onLostBody: (error: Error) => void,
+): Request {
+  const method = req.method ?? 'GET';
+  const refused = REFUSED_METHODS.has(method.toUpperCase());
+  const body = BODILESS_METHODS.has(method.toUpperCase()) ? null : requestBody(req, onLostBody);
+  const request = new Request(publicUrl(req, target), {
+    // A name that no route has: whoever clones the request must not find a method that some route answers.
+    method: refused ? `X-${method}` : method,
+    headers: fetchHeaders(req, body?.restored ? BODY_FRAMING : undefined),
+    ...(body ? { body: body.stream, duplex: 'half' } : undefined),
+  });
+  if (refused) Object.defineProperty(request, 'method', { value: method });
+  defineSignal(request, res);
+  return request;
+}
+
+function fetchHeaders(req: HostRequest, left: ReadonlySet<string> | undefined): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(req.headers)) {
+    if (value === undefined || left?.has(name)) continue;
+    headers[name] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  return headers;
+}
+
+/** The `signal` option costs more than the rest of a `Request` together, and few handlers look at it. */
+function defineSignal(request: Request, res: ServerResponse): void {
+  let controller: AbortController | undefined;
+  Object.defineProperty(request, 'signal', {
+    configurable: true,
+    get(): AbortSignal {
+      controller ??= abortedBy(res);
+      return controller.signal;
+    },
+  });
+}
+
+function abortedBy(res: ServerResponse): AbortController {
+  const controller = new AbortController();
+  const abort = (): void => {
+    if (!res.writableFinished) controller.abort(new DOMException('The client went away', 'AbortError'));
+  };
+  // The response's `close`, not the request's: that one fires as soon as the body has been read.
+  if (res.destroyed) abort();
+  else res.once('close', abort);
+  return controller;
+}
