@@ -1,0 +1,6 @@
+// npm run bench: every measurement, one after the other, since they would disturb each other side by side.
+import { run as controlPlane } from './control-plane.mjs';
+import { run as delivery } from './delivery.mjs';
+
+await delivery();
+await controlPlane();

@@ -1,0 +1,36 @@
+import { fork } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export async function startReceiver() {
+  const child = fork(new URL('./receiver.mjs', import.meta.url));
+  const [{ port }] = await new Promise((resolve) => child.once('message', (...message) => resolve(message)));
+  return { url: `http://127.0.0.1:${port}/`, stop: () => child.disconnect() };
+}
+
+export async function temporaryFolder() {
+  const folder = await mkdtemp(join(tmpdir(), 'hookplane-bench-'));
+  return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
+}
+
+export function median(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+export function machine() {
+  return `Node ${process.version}, ${cpus().length} × ${cpus()[0].model.trim()}`;
+}
+
+/** Runs the contenders in turn, several rounds, so that a slow spell of the machine meets all of them. */
+export async function rounds(count, contenders) {
+  const results = Object.fromEntries(Object.keys(contenders).map((name) => [name, []]));
+  for (let round = 0; round < count; round++) {
+    for (const [name, run] of Object.entries(contenders)) results[name].push(await run());
+  }
+  return Object.fromEntries(
+    Object.entries(results).map(([name, values]) => [name, { median: median(values), values }]),
+  );
+}
