@@ -112,9 +112,7 @@ describe('§4 POST /endpoints', () => {
   it('§4 POST /endpoints names every field that is wrong, and makes nothing', async () => {
     const before = dump(plane);
     const answer = await create({ url: 'http://10.0.0.1/', colour: 'red', maxInFlight: 0, secret: 'x' });
-    expectIssues(answer, 'ENDPOINT_VALIDATION', ['maxInFlight', 'colour']);
-    const later = await create({ url: 'ftp://example.com/', secret: 'x' });
-    expectIssues(later, 'ENDPOINT_VALIDATION', ['url', 'secret']);
+    expectIssues(answer, 'ENDPOINT_VALIDATION', ['maxInFlight', 'colour', 'url', 'secret']);
     expect(dump(plane)).toEqual(before);
   });
 });
