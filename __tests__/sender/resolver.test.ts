@@ -79,7 +79,8 @@ test.each<[Answer, Answer, string]>([
   ['silence', 'silence', 'ETIMEOUT'],
   ['silence', 'no data', 'ETIMEOUT'],
 ])('A %j with AAAA %j fails with %s', async (a, aaaa, code) => {
-  expect(await outcome(a, aaaa, 150)).toBe(code);
+  // Only a silent server is waited for in vain; one that answers may be slow to, on a busy machine.
+  expect(await outcome(a, aaaa, code === 'ETIMEOUT' ? 150 : undefined)).toBe(code);
 });
 
 test('queries for one name at the same time are one, and the next one asks anew', async () => {
