@@ -282,3 +282,8 @@ describe('a base path', () => {
     await expect(mount('admin')).rejects.toThrow('basePath must begin with "/"');
   });
 });
+
+it.each(['/with space', '/ü'])('a basePath of %j is found as a URL spells it', async (basePath) => {
+  const mounted = await openPlane({ admin: { authorize: () => true, basePath } });
+  expect((await mounted.ask(`GET ${encodeURI(basePath)}/endpoints`)).status).toBe(200);
+});

@@ -12,3 +12,13 @@ test('a wrong endpoint is told all that is wrong with it at once', async () => {
     issues: [{ path: 'types' }, { path: 'url' }],
   });
 });
+
+test('a text that not every database could keep is refused', async () => {
+  const sender = await startSender({ started: false });
+  const endpoint = { url: 'https://example.com/', description: 'a\0b' };
+  await expect(sender.endpoints.create(endpoint)).rejects.toMatchObject({
+    issues: [{ path: 'description' }],
+  });
+  const message = { type: 'a', data: 1, idempotencyKey: 'a\0b' };
+  await expect(sender.send(message)).rejects.toMatchObject({ issues: [{ path: 'idempotencyKey' }] });
+});

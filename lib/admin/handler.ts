@@ -168,7 +168,8 @@ function normalizeBasePath(basePath: string): string {
   if (trimmed !== '' && !trimmed.startsWith('/')) {
     throw new HookplaneError('INVALID_OPTIONS', `basePath must begin with "/": ${JSON.stringify(basePath)}`);
   }
-  return trimmed;
+  // Spelled as the paths of requests are: their URLs are normalised.
+  return trimmed === '' ? '' : new URL(trimmed, 'http://localhost').pathname;
 }
 
 /** Null when the path is not under the prefix. */

@@ -89,7 +89,11 @@ export const retrySchedule = z.strictObject({
 
 const fields = {
   url: z.string().min(1).max(2048),
-  description: z.string().max(1000).nullable(),
+  description: z
+    .string()
+    .max(1000)
+    .refine((text) => !text.includes('\0'), 'must hold no NUL')
+    .nullable(),
   types: z
     .array(
       z

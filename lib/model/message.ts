@@ -105,7 +105,13 @@ export const messageInput = z.strictObject({
     ),
   tenantId: tenantId.nullable().optional(),
   channels: channelNames.nullable().optional(),
-  idempotencyKey: z.string().min(1).max(255).nullable().optional(),
+  idempotencyKey: z
+    .string()
+    .min(1)
+    .max(255)
+    .regex(/^\P{Cc}*$/u, 'must hold no control characters')
+    .nullable()
+    .optional(),
   expiresAt: z.string().nullable().optional(),
 });
 
