@@ -3,7 +3,7 @@ import type { Attempt } from '../model/message.js';
 import type { Logger } from '../model/logger.js';
 
 export interface SenderEvents {
-  /** An attempt was made and recorded. */
+  /** An attempt was made. It is recorded by now, unless its delivery was deleted meanwhile. */
   attempt: { attempt: Attempt; messageType: string; tenantId: string | null };
   /** A delivery was given up: its attempts ran out, or it expired. */
   dead: { messageId: string; endpointId: string; error: string };

@@ -157,7 +157,7 @@ export interface OutboxStore {
   requeue(request: {
     endpointId: string;
     messageIds: readonly string[];
-    /** Webhook ids to send under, by position; null keeps the message's own. */
+    /** Webhook ids to send under, by position; null keeps the one it was last sent under. */
     webhookIds: readonly string[] | null;
     expiresAt: number;
     now: number;
