@@ -1,5 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { SqlDialect } from './dialect.js';
+import { LEASED_ROWS, lanesOf, WAITING_ROWS } from './lanes.js';
 import { rollUp } from './roll-up.js';
 import type { Tables } from './schema.js';
 import { type BulkUpdate, rawRows, type Steps, updateRows } from './steps.js';
@@ -9,8 +10,8 @@ export const CANCEL_BATCH = 1000;
 
 const CANCELED: BulkUpdate = {
   table: 'hookplane_deliveries',
-  key: { message_id: 'text', endpoint_id: 'text' },
   set: { status: 'text', last_error: 'text', lease_owner: 'text', lease_until: 'integer' },
+  key: { message_id: 'text', endpoint_id: 'text' },
 };
 
 interface Key {
@@ -26,21 +27,19 @@ export function* cancelOwed(
   now: number,
 ): Steps<number> {
   const owed = sql<Key>`
-    select message_id, endpoint_id from hookplane_deliveries
-    where endpoint_id = ${endpointId} and status = 'pending' limit ${CANCEL_BATCH}`;
+    select message_id, endpoint_id from hookplane_deliveries where endpoint_id = ${endpointId} and ${WAITING_ROWS}
+    union all
+    select message_id, endpoint_id from hookplane_deliveries where endpoint_id = ${endpointId} and ${LEASED_ROWS}
+    limit ${CANCEL_BATCH}`;
   return yield* cancel(db, dialect, owed, now);
 }
 
 /** Cancels a batch of what is owed to endpoints that are gone: their deletion did not come to its end. */
 export function* cancelOrphans(db: Kysely<Tables>, dialect: SqlDialect, now: number): Steps<number> {
   const orphans = sql<Key>`
-    with recursive lane(id) as (
-      select min(endpoint_id) from hookplane_deliveries where status = 'pending'
-      union all
-      select (select min(endpoint_id) from hookplane_deliveries where status = 'pending' and endpoint_id > lane.id)
-      from lane where lane.id is not null)
+    ${lanesOf(WAITING_ROWS)}
     select d.message_id, d.endpoint_id
-    from lane join hookplane_deliveries d on d.endpoint_id = lane.id and d.status = 'pending'
+    from lane join hookplane_deliveries d on d.endpoint_id = lane.id and d.status = 'pending' and d.lease_until is null
     where not exists (select 1 from hookplane_endpoints e where e.id = lane.id) limit ${CANCEL_BATCH}`;
   return yield* cancel(db, dialect, orphans, now);
 }
@@ -54,7 +53,7 @@ function* cancel(
   const found = yield* rawRows(db, which);
   yield* updateRows(
     CANCELED,
-    found.map((row) => [row.message_id, row.endpoint_id, 'canceled', 'The endpoint was deleted', null, null]),
+    found.map((row) => ['canceled', 'The endpoint was deleted', null, null, row.message_id, row.endpoint_id]),
   );
   yield* rollUp(
     db,

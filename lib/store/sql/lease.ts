@@ -1,9 +1,10 @@
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { AttemptTrigger } from '../../model/message.js';
 import { spendTokens } from '../../model/rate-limit.js';
 import type { DeliveryTarget, Lane, LeasedDelivery, LeaseRequest, Shares } from '../store.js';
 import type { SqlDialect } from './dialect.js';
 import { fromJson, toEndpoint, toRateLimit } from './rows.js';
+import { LEASED_ROWS, lanesOf, WAITING_ROWS } from './lanes.js';
 import type { EndpointRow, MessageRow, PayloadRow, Tables } from './schema.js';
 import { type BulkUpdate, type Steps, rawRows, changesOf, updateRows } from './steps.js';
 
@@ -16,10 +17,12 @@ export function* lease(
   dialect: SqlDialect,
   { owner, now, leaseMs, share }: LeaseRequest & { owner: string; now: number },
 ): Steps<{ leased: LeasedDelivery[]; nextAt: number | null }> {
-  const firsts = yield* findLanes(db);
-  const dueIds = firsts.flatMap((lane) => (lane.first_due <= now ? lane.id : []));
+  const waiting = yield* findLanes(db);
+  const abandoned = yield* findAbandoned(db, now);
+  const dueAt = (id: string) => Math.min(waiting.get(id) ?? Infinity, abandoned.get(id) ?? Infinity);
+  const dueIds = [...new Set([...waiting.keys(), ...abandoned.keys()])].filter((id) => dueAt(id) <= now);
   const rows = yield* readLanes(db, dialect, dueIds, now);
-  const due = rows.map(toLane).filter((lane) => lane.dueAt <= now);
+  const due = rows.map((row) => toLane(row, dueAt(row.id)));
   const shares = share(due);
   const targets = yield* readTargets(db, dialect, rows, shares, now);
 
@@ -29,6 +32,7 @@ export function* lease(
     const ownTimeout = targets.get(endpointId)?.endpoint.timeoutMs ?? null;
     const fromLane = yield* takeFromLane(db, dialect, {
       endpointId,
+      abandoned: abandoned.has(endpointId),
       quota,
       owner,
       now,
@@ -60,40 +64,45 @@ export function* lease(
       },
     ];
   });
-  const later = firsts.flatMap((lane) => (lane.first_due > now ? lane.first_due : []));
-  for (const row of rows) if (row.due_at > now) later.push(row.due_at);
+  const later = [...waiting.values()].filter((firstDue) => firstDue > now);
   if (shares.nextAt !== null) later.push(shares.nextAt);
   return { leased, nextAt: earliest(later) };
 }
 
 interface LaneRow extends EndpointRow {
-  due_at: number;
   in_flight: number;
   tenant_rate_per_second: number | null;
   tenant_rate_burst: number | null;
   tenant_rate_used: number | null;
 }
 
-/** Hops from lane to lane over the index of pending deliveries, two look-ups each, however many rows a lane holds. */
-function* findLanes(db: Kysely<Tables>): Steps<{ id: string; first_due: number }[]> {
-  return yield* rawRows(
+/** Lanes, each with the time when its first delivery that nobody holds was or is due. */
+function* findLanes(db: Kysely<Tables>): Steps<Map<string, number>> {
+  const found = yield* rawRows(
     db,
     sql<{ id: string; first_due: number }>`
-      with recursive lane(id) as (
-        select min(endpoint_id) from hookplane_deliveries where status = 'pending'
-        union all
-        select (select min(endpoint_id) from hookplane_deliveries where status = 'pending' and endpoint_id > lane.id)
-        from lane where lane.id is not null)
+      ${lanesOf(WAITING_ROWS)}
       select lane.id,
-        (select min(d.due_at) from hookplane_deliveries d where d.endpoint_id = lane.id and d.status = 'pending') as first_due
+        (select min(due_at) from hookplane_deliveries where endpoint_id = lane.id and ${WAITING_ROWS}) as first_due
       from lane where lane.id is not null`,
   );
+  return new Map(found.map((row) => [row.id, row.first_due]));
 }
 
-/**
- * What sharing has to know of lanes. A paused endpoint's lane is passed over, which is all that holds its deliveries;
- * so is one whose every delivery is leased.
- */
+/** The same for what is leased for longer than its lease, of which there is hardly ever any. */
+function* findAbandoned(db: Kysely<Tables>, now: number): Steps<Map<string, number>> {
+  const found = yield* rawRows(
+    db,
+    sql<{ id: string; first_due: number | null }>`
+      ${lanesOf(LEASED_ROWS)}
+      select lane.id,
+        (select min(due_at) from hookplane_deliveries where endpoint_id = lane.id and lease_until <= ${now}) as first_due
+      from lane where lane.id is not null`,
+  );
+  return new Map(found.flatMap((row) => (row.first_due === null ? [] : [[row.id, row.first_due]])));
+}
+
+/** What sharing has to know of lanes. A paused endpoint's lane is passed over, which is all that holds its deliveries. */
 function* readLanes(
   db: Kysely<Tables>,
   dialect: SqlDialect,
@@ -105,21 +114,16 @@ function* readLanes(
     endpointIds.map((id) => [id]),
     { id: 'text' },
   );
-  const found = yield* rawRows(
+  return yield* rawRows(
     db,
     sql<LaneRow>`
       select e.*, t.rate_per_second as tenant_rate_per_second, t.rate_burst as tenant_rate_burst,
         t.rate_used as tenant_rate_used,
-        (select d.due_at from hookplane_deliveries d
-          where d.endpoint_id = e.id and d.status = 'pending' and (d.lease_until is null or d.lease_until <= ${now})
-          order by d.due_at limit 1) as due_at,
-        (select count(*) from hookplane_deliveries d
-          where d.endpoint_id = e.id and d.lease_owner is not null and d.lease_until > ${now}) as in_flight
+        (select count(*) from hookplane_deliveries where endpoint_id = e.id and lease_until > ${now}) as in_flight
       from hookplane_endpoints e left join hookplane_tenants t on t.id = e.tenant_id
       where e.id in (select id from ${ids} as r) and e.status = 'active'
       order by e.id`,
   );
-  return found.filter((row) => row.due_at !== null);
 }
 
 /** Not by spreading into Math.min, which fails on very many. */
@@ -127,11 +131,11 @@ function earliest(times: readonly number[]): number | null {
   return times.reduce<number | null>((first, time) => (first === null || time < first ? time : first), null);
 }
 
-function toLane(row: LaneRow): Lane {
+function toLane(row: LaneRow, dueAt: number): Lane {
   return {
     endpointId: row.id,
     tenantId: row.tenant_id,
-    dueAt: row.due_at,
+    dueAt,
     slowUntil: row.slow_until,
     slowStep: row.slow_step,
     inFlight: row.in_flight,
@@ -157,29 +161,36 @@ interface Taken {
 
 const LEASED: BulkUpdate = {
   table: 'hookplane_deliveries',
-  key: { message_id: 'text', endpoint_id: 'text' },
   set: { lease_owner: 'text', lease_until: 'integer', fence: 'integer' },
+  key: { message_id: 'text', endpoint_id: 'text' },
 };
 
 /** Finds, then marks: on SQLite a tenth of what one `update … where … in (select …) returning …` costs. */
 function* takeFromLane(
   db: Kysely<Tables>,
   dialect: SqlDialect,
-  lane: { endpointId: string; quota: number; owner: string; now: number; until: number },
+  lane: { endpointId: string; abandoned: boolean; quota: number; owner: string; now: number; until: number },
 ): Steps<Taken[]> {
-  const found = yield* rawRows(
-    db,
-    sql<Taken>`
-      select message_id, endpoint_id, fence + 1 as fence, attempt_count, schedule_step, "trigger", webhook_id, due_at,
-        expires_at
-      from hookplane_deliveries
-      where endpoint_id = ${lane.endpointId} and status = 'pending' and due_at <= ${lane.now}
-        and (lease_until is null or lease_until <= ${lane.now})
-      order by due_at limit ${lane.quota} ${dialect.skipLocked}`,
-  );
+  function* find(rows: RawBuilder<unknown>, quota: number): Steps<Taken[]> {
+    return yield* rawRows(
+      db,
+      sql<Taken>`
+        select message_id, endpoint_id, fence + 1 as fence, attempt_count, schedule_step, "trigger", webhook_id, due_at,
+          expires_at
+        from hookplane_deliveries where endpoint_id = ${lane.endpointId} and ${rows}
+        limit ${quota} ${dialect.skipLocked}`,
+    );
+  }
+  const found = lane.abandoned
+    ? yield* find(sql`lease_until <= ${lane.now} order by lease_until`, lane.quota)
+    : [];
+  if (found.length < lane.quota) {
+    const waiting = sql`${WAITING_ROWS} and due_at <= ${lane.now} order by due_at`;
+    found.push(...(yield* find(waiting, lane.quota - found.length)));
+  }
   yield* updateRows(
     LEASED,
-    found.map((row) => [row.message_id, row.endpoint_id, lane.owner, lane.until, row.fence]),
+    found.map((row) => [lane.owner, lane.until, row.fence, row.message_id, row.endpoint_id]),
   );
   return found;
 }

@@ -2,6 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import type { LeaseKey, OutboxStore } from '../store.js';
 import { cancelOrphans } from './cancel.js';
 import type { SqlContext, SqlDialect } from './dialect.js';
+import { LEASED_ROWS, WAITING_ROWS } from './lanes.js';
 import { lease } from './lease.js';
 import { rollUp } from './roll-up.js';
 import type { Tables } from './schema.js';
@@ -28,7 +29,9 @@ export function outboxStore(context: SqlContext): OutboxStore {
           db
             .updateTable('hookplane_deliveries')
             .set((eb) => ({ lease_until: sql<number>`max(${eb.ref('lease_until')}, ${now + leaseMs})` }))
-            .where('lease_owner', '=', owner),
+            .where('lease_owner', '=', owner)
+            // In the words of the index of what is leased.
+            .where('lease_until', 'is not', null),
         );
       }),
 
@@ -103,10 +106,13 @@ export function outboxStore(context: SqlContext): OutboxStore {
         const found = yield* rawRows(
           db,
           sql<{ depth: number; oldest: number | null }>`
-          select coalesce(sum((select count(*) from hookplane_deliveries d
-              where d.endpoint_id = e.id and d.status = 'pending')), 0) as depth,
-            min((select min(d.due_at) from hookplane_deliveries d
-              where d.endpoint_id = e.id and d.status = 'pending')) as oldest
+          select coalesce(sum(
+              (select count(*) from hookplane_deliveries where endpoint_id = e.id and ${WAITING_ROWS})
+              + (select count(*) from hookplane_deliveries where endpoint_id = e.id and ${LEASED_ROWS})), 0) as depth,
+            min((select min(due_at) from (
+              select min(due_at) as due_at from hookplane_deliveries where endpoint_id = e.id and ${WAITING_ROWS}
+              union all
+              select min(due_at) from hookplane_deliveries where endpoint_id = e.id and ${LEASED_ROWS}) as owed)) as oldest
           from hookplane_endpoints e where e.status = 'active' ${scope}`,
         );
         const [row] = found;

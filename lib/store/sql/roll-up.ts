@@ -1,7 +1,27 @@
 import { type Kysely, sql } from 'kysely';
 import type { SqlDialect } from './dialect.js';
 import type { Tables } from './schema.js';
-import { type Steps, rawChanges } from './steps.js';
+import { type BulkUpdate, type Steps, rawChanges, updateRows } from './steps.js';
+
+const DELIVERED: BulkUpdate = {
+  table: 'hookplane_messages',
+  set: { status: 'text', finished_at: 'integer' },
+  key: { id: 'text' },
+  condition: `status = 'pending' and not exists (select 1 from hookplane_deliveries d
+    where d.message_id = hookplane_messages.id and d.status in ('pending', 'failed'))`,
+};
+
+/**
+ * Marks messages that wait for nothing more, where nothing failed: a third of what {@link rollUp} costs, and how it
+ * goes with nearly all.
+ * @returns for each whether that was so
+ */
+export function* rollUpDelivered(messageIds: readonly string[], now: number): Steps<boolean[]> {
+  return yield* updateRows(
+    DELIVERED,
+    messageIds.map((id) => ['delivered', now, id]),
+  );
+}
 
 /** Brings the status of messages in line with their deliveries, after those have changed in the same transaction. */
 export function* rollUp(

@@ -3,7 +3,7 @@ import type { Endpoint } from '../../model/endpoint.js';
 import type { EndpointNews, Settlement, Turn, TurnResult } from '../store.js';
 import type { SqlDialect } from './dialect.js';
 import { pauseActive } from './endpoints.js';
-import { rollUp } from './roll-up.js';
+import { rollUp, rollUpDelivered } from './roll-up.js';
 import { toJson } from './rows.js';
 import type { Tables } from './schema.js';
 import {
@@ -25,13 +25,12 @@ export function* settle(
   if (settlements.length === 0) return { refused: [], paused: [] };
   const moved = yield* moveDeliveries(owner, settlements);
   yield* recordAttempts(db, settlements, moved);
-  const finished = settlements.filter((each, index) => each.status !== 'pending' && moved[index]);
-  yield* rollUp(
-    db,
-    dialect,
-    finished.map((each) => each.messageId),
-    now,
+  const finished = settlements.flatMap((each, index) =>
+    each.status !== 'pending' && moved[index] ? each.messageId : [],
   );
+  const simple = yield* rollUpDelivered(finished, now);
+  const others = finished.filter((_, index) => !simple[index]);
+  yield* rollUp(db, dialect, others, now);
   const paused: Endpoint[] = [];
   for (const each of news) paused.push(...(yield* applyNews(db, each, now)));
   const refused = [...moved.keys()].filter((index) => !moved[index]);
@@ -40,7 +39,6 @@ export function* settle(
 
 const SETTLED: BulkUpdate = {
   table: 'hookplane_deliveries',
-  key: { message_id: 'text', endpoint_id: 'text', fence: 'integer', lease_owner: 'text', status: 'text' },
   set: {
     status: 'text',
     trigger: 'text',
@@ -53,16 +51,13 @@ const SETTLED: BulkUpdate = {
     lease_until: 'integer',
   },
   keep: ['delivered_at'],
+  key: { message_id: 'text', endpoint_id: 'text', fence: 'integer', lease_owner: 'text' },
+  condition: "status = 'pending'",
 };
 
 /** For each, whether it was still the owner's under the same fence. */
 function* moveDeliveries(owner: string, settlements: readonly Settlement[]): Steps<boolean[]> {
   const rows = settlements.map((each) => [
-    each.messageId,
-    each.endpointId,
-    each.fence,
-    owner,
-    'pending',
     each.status,
     'retry',
     each.attemptCount,
@@ -72,6 +67,10 @@ function* moveDeliveries(owner: string, settlements: readonly Settlement[]): Ste
     each.status === 'delivered' ? each.dueAt : null,
     null,
     null,
+    each.messageId,
+    each.endpointId,
+    each.fence,
+    owner,
   ]);
   return yield* updateRows(SETTLED, rows);
 }

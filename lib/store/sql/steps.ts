@@ -10,10 +10,12 @@ export interface BulkInsert {
 
 export interface BulkUpdate {
   table: keyof Tables;
-  key: Readonly<Record<string, ColumnKind>>;
   set: Readonly<Record<string, ColumnKind>>;
   /** Columns of `set` that keep what they have where the new value is null. */
   keep?: readonly string[];
+  key: Readonly<Record<string, ColumnKind>>;
+  /** SQL that must hold of the row beside. */
+  condition?: string;
 }
 
 type Rows = readonly (readonly unknown[])[];
@@ -68,8 +70,8 @@ export function* insertRows(insert: BulkInsert, rows: Rows): Steps<void> {
 }
 
 /**
- * Updates at most one row for each array of values: those of `key` first, then those of `set`.
- * @returns for each whether there was a row with that key
+ * Updates at most one row for each array of values: those of `set` first, then those of `key`.
+ * @returns for each whether there was such a row
  */
 export function* updateRows(update: BulkUpdate, rows: Rows): Steps<boolean[]> {
   return rows.length > 0 ? ((yield { kind: 'update', update, rows }) as boolean[]) : [];

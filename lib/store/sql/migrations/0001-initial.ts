@@ -48,11 +48,12 @@ export const initial: Migration = {
         expires_at bigint not null, lease_owner text, lease_until bigint, fence bigint not null, webhook_id text,
         last_error text, delivered_at bigint, created_at bigint not null,
         primary key (message_id, endpoint_id))${dialect.clustered}`,
-    // A lane is an endpoint's range of this index. Leases are not part of it, so leasing moves no entry.
-    sql`create index hookplane_deliveries_due on hookplane_deliveries (endpoint_id, due_at) where status = 'pending'`,
+    // A lane is an endpoint's range of this index. What is leased has left it, so that nobody walks over it.
+    sql`create index hookplane_deliveries_due on hookplane_deliveries (endpoint_id, due_at)
+        where status = 'pending' and lease_until is null`,
     sql`create index hookplane_deliveries_expiring on hookplane_deliveries (expires_at) where status = 'pending'`,
     sql`create index hookplane_deliveries_leased on hookplane_deliveries (endpoint_id, lease_until)
-        where lease_owner is not null`,
+        where lease_until is not null`,
     sql`create index hookplane_deliveries_by_endpoint on hookplane_deliveries (endpoint_id, created_at, message_id)`,
 
     sql`create table hookplane_attempts (

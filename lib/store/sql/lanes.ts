@@ -1,0 +1,18 @@
+import { type RawBuilder, sql } from 'kysely';
+
+/** Deliveries that wait, and deliveries that are leased: together all that is owed. Each has an index by endpoint. */
+export const WAITING_ROWS = sql`status = 'pending' and lease_until is null`;
+export const LEASED_ROWS = sql`lease_until is not null`;
+
+/**
+ * Begins a statement with `lane`, the endpoints that have such rows, and a null at its end. It hops from endpoint to
+ * endpoint over the index, one look-up each, however many rows each has.
+ */
+export function lanesOf(rows: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`
+    with recursive lane(id) as (
+      select min(endpoint_id) from hookplane_deliveries where ${rows}
+      union all
+      select (select min(endpoint_id) from hookplane_deliveries where ${rows} and endpoint_id > lane.id)
+      from lane where lane.id is not null)`;
+}
