@@ -45,6 +45,7 @@ function load(fixture: Partial<Load> = {}): Load {
     concurrency: free,
     byEndpoint: new Map(),
     byTenant: new Map(),
+    ahead: new Map(),
     after: NOBODY,
     now: NOW,
     ...fixture,
@@ -314,6 +315,31 @@ describe('waiting', () => {
     expect(shareOut([lane('ep_a')], load({ free: 0, concurrency: 5 }))).toMatchObject({
       total: 0,
       nextAt: null,
+    });
+  });
+
+  describe('in advance', () => {
+    const ahead = new Map([['ep_a', 6]]);
+
+    test('an endpoint may be given more than it has room for, when requests are left over', () => {
+      const shared = shareOut([lane('ep_a')], load({ free: 4, concurrency: 4, ahead }));
+      expect(Object.fromEntries(shared.quotas)).toEqual({ ep_a: 8 });
+      expect(Object.fromEntries(shared.rooms)).toEqual({ ep_a: 2 });
+      expect(shared.total).toBe(2);
+    });
+
+    test('nothing is given while others need the requests', () => {
+      const lanes = [lane('ep_a'), lane('ep_b', { tenantId: 'acme' }), lane('ep_c', { tenantId: 'other' })];
+      expect(quotasOf(lanes, { free: 4, concurrency: 4, ahead })).toEqual({ ep_a: 2, ep_b: 1, ep_c: 1 });
+    });
+
+    test.each([
+      ['maxInFlight', { maxInFlight: 1 }],
+      ['a rate limit', { rateLimit: { perSecond: 1, burst: 1 } }],
+      ["its tenant's rate limit", { tenantId: 'acme', tenantRateLimit: { perSecond: 1, burst: 1 } }],
+      ['a slowdown', { slowStep: 1 }],
+    ])('nothing is given where %s holds', (_, limit) => {
+      expect(quotasOf([lane('ep_a', limit)], { ahead })).toEqual({ ep_a: 1 });
     });
   });
 });

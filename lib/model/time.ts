@@ -1,8 +1,16 @@
 const RFC3339 = /^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(Z|[+-]\d{2}:\d{2}))?$/i;
 
+let lastMs = Number.NaN;
+let lastText = '';
+
 /** Milliseconds since the epoch as ISO-8601 UTC with milliseconds, the form of every time in the records. */
 export function isoTime(ms: number): string {
-  return new Date(ms).toISOString();
+  // Messages of a batch, and attempts that begin together, share their time.
+  if (ms !== lastMs) {
+    lastText = new Date(ms).toISOString();
+    lastMs = ms;
+  }
+  return lastText;
 }
 
 export function isoTimeOrNull(ms: number | null): string | null {

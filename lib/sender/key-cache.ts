@@ -4,17 +4,21 @@
  */
 export function rememberLast<T>(size: number, load: (text: string) => T): (text: string) => T {
   const known = new Map<string, T>();
+  let newest: { text: string; value: T } | undefined;
   return (text) => {
+    if (newest?.text === text) return newest.value;
     const found = known.get(text);
     if (found !== undefined) {
       // A Map keeps its keys in the order of insertion: putting one back makes it the newest.
       known.delete(text);
       known.set(text, found);
+      newest = { text, value: found };
       return found;
     }
     const made = load(text);
     if (known.size >= size) known.delete(known.keys().next().value as string);
     known.set(text, made);
+    newest = { text, value: made };
     return made;
   };
 }

@@ -4,12 +4,16 @@ import type { Lane, LeasedDelivery, Shares, Store, TurnResult } from '../../stor
 import type { SenderEmitter } from '../events.js';
 import type { ResolvedOptions } from '../options.js';
 import { type DeliverContext, deliver } from './deliver.js';
-import { type Load, type Served, shareOut } from './lanes.js';
+import { type Load, type Served, type Shared, shareOut } from './lanes.js';
 import { expired, gatherNews, judge, type Outcome } from './outcome.js';
+import { createAhead, createUnderWay } from './under-way.js';
 
 const MAX_BACKOFF_MS = 30_000;
 /** How long requests that were cut off have to end. */
 const ABORT_MS = 1000;
+/** How long what has ended may wait to be settled together with more, while the requests do not have to wait. */
+const GATHER_MS = 10;
+const MAX_GATHERED = 256;
 
 export interface DispatcherContext {
   workerId: string;
@@ -41,10 +45,11 @@ export function createDispatcher({
   events,
   delivery,
 }: DispatcherContext): Dispatcher {
-  const underWay = createLoad();
+  const underWay = createUnderWay();
+  const ahead = createAhead();
   let ended: Outcome[] = [];
-  /** Cut off by a stop that waits no longer: whether they arrived is not known. */
-  let handedBack: Outcome[] = [];
+  /** Leased and not attempted, or cut off by a stop that waits no longer: whether those arrived is not known. */
+  let handedBack: LeasedDelivery[] = [];
   let running = false;
   let abandoned = false;
   let turning = false;
@@ -52,10 +57,11 @@ export function createDispatcher({
   const served = createServed();
   let failures = 0;
   let timer: NodeJS.Timeout | undefined;
+  let gathering: NodeJS.Timeout | undefined;
   let drained: (() => void) | undefined;
 
-  const idle = () => !turning && underWay.size() === 0;
   const unsettled = () => ended.length > 0 || handedBack.length > 0;
+  const idle = () => !turning && underWay.size() === 0 && !unsettled();
 
   function wake(): void {
     if (turning) wakeAgain = true;
@@ -93,25 +99,34 @@ export function createDispatcher({
     } finally {
       turning = false;
     }
+    if (!running) handedBack.push(...ahead.takeStale());
     if (idle()) drained?.();
     if (running || unsettled()) timer = setTimeout(wake, Math.max(1, delayMs));
   }
 
   /** @returns when the next delivery is due, and whether another turn would find more to do at once */
   async function settleAndLease(): Promise<{ nextAt: number | null; full: boolean }> {
-    const [batch, cutOff] = [ended, handedBack];
-    [ended, handedBack] = [[], []];
-    const finished = [...batch, ...cutOff].map(({ leased }) => leased);
-    for (const leased of finished) underWay.remove(leased);
+    clearTimeout(gathering);
+    gathering = undefined;
     const now = options.now();
+    const [batch, release] = [ended, [...handedBack, ...ahead.takeStale(running ? now : undefined)]];
+    [ended, handedBack] = [[], []];
+    for (const { leased } of batch) underWay.remove(leased);
+    for (const leased of release) underWay.remove(leased);
     const free = running ? options.concurrency - underWay.size() : 0;
-    if (free === 0 && finished.length === 0) return { nextAt: null, full: false };
-    const load: Load = { ...underWay, free, concurrency: options.concurrency, after: served.last(), now };
-    let shares = { total: 0, served: served.last() };
+    if (free === 0 && batch.length === 0 && release.length === 0) return { nextAt: null, full: false };
+    const load: Load = {
+      ...underWay,
+      free,
+      concurrency: options.concurrency,
+      ahead: mayLeaseAhead(batch),
+      after: served.last(),
+      now,
+    };
+    let shares: Shared = { ...NOTHING, served: served.last() };
     const share = (lanes: readonly Lane[]): Shares => {
-      const shared = shareOut(lanes, load);
-      shares = shared;
-      return shared;
+      shares = shareOut(lanes, load);
+      return shares;
     };
     let result: TurnResult;
     try {
@@ -120,23 +135,30 @@ export function createDispatcher({
         now,
         settlements: batch.map(({ settlement }) => settlement),
         news: gatherNews(batch),
-        release: cutOff.map(({ leased }) => leased),
+        release,
         lease: free === 0 ? null : { leaseMs: options.leaseMs, share },
       });
     } catch (error) {
       ended = [...batch, ...ended];
-      handedBack = [...cutOff, ...handedBack];
-      for (const leased of finished) underWay.add(leased);
+      handedBack = [...release, ...handedBack];
+      for (const { leased } of batch) underWay.add(leased);
       throw error;
     }
     served.remember(shares.served);
+    let begun = 0;
     for (const leased of result.leased) {
       // Its own lease had run out, by a step of the clock or a suspension: the attempt goes on under the new one.
-      if (!underWay.renew(leased)) begin(leased);
+      if (underWay.renew(leased)) continue;
+      const left = shares.rooms.get(leased.endpointId) ?? 0;
+      shares.rooms.set(leased.endpointId, left - 1);
+      if (left > 0) {
+        begun += 1;
+        begin(leased);
+      } else ahead.add(leased, now);
     }
     announce(batch, result);
     // A lane that held less than its share leaves room for others, if room was what they lacked.
-    const full = result.leased.length > 0 && result.leased.length < shares.total && shares.total === free;
+    const full = begun > 0 && begun < shares.total && shares.total === free;
     return { nextAt: result.nextAt, full };
   }
 
@@ -154,10 +176,23 @@ export function createDispatcher({
         now: options.now(),
         random: Math.random,
       });
-      if (abandoned && outcome.settlement.status !== 'delivered') handedBack.push(outcome);
+      if (abandoned && outcome.settlement.status !== 'delivered') handedBack.push(leased);
       else ended.push(outcome);
-      wake();
+      const next = running ? ahead.next(leased.endpointId) : undefined;
+      if (next) begin(next);
+      if (next && ended.length < MAX_GATHERED) gathering ??= setTimeout(wake, GATHER_MS);
+      else wake();
     });
+  }
+
+  /** For each endpoint twice as many as have just ended: its requests then find their next one without a turn. */
+  function mayLeaseAhead(batch: readonly Outcome[]): Map<string, number> {
+    const counts = new Map<string, number>();
+    for (const { leased } of batch) {
+      counts.set(leased.endpointId, Math.min(MAX_GATHERED, (counts.get(leased.endpointId) ?? 0) + 2));
+    }
+    for (const [endpointId, count] of counts) counts.set(endpointId, count - ahead.count(endpointId));
+    return counts;
   }
 
   function announce(batch: readonly Outcome[], { refused, paused }: TurnResult): void {
@@ -218,7 +253,9 @@ export function createDispatcher({
     wake,
     async stop(limitMs, abort) {
       running = false;
-      if (!unsettled()) clearTimeout(timer);
+      clearTimeout(timer);
+      handedBack.push(...ahead.takeStale());
+      wake();
       if (await emptyWithin(limitMs)) return;
       abandoned = true;
       clearTimeout(timer);
@@ -229,6 +266,13 @@ export function createDispatcher({
     },
   };
 }
+
+const NOTHING = {
+  quotas: new Map<string, number>(),
+  rooms: new Map<string, number>(),
+  total: 0,
+  nextAt: null,
+};
 
 /** The last lane of very many tenants is not worth remembering: those who have waited longest come round again. */
 const MAX_REMEMBERED_TENANTS = 10_000;
@@ -244,41 +288,4 @@ function createServed() {
       for (const [tenant, endpoint] of served.endpointByTenant) endpointByTenant.set(tenant, endpoint);
     },
   };
-}
-
-/** What a process has under way, counted in the ways that sharing asks for. */
-function createLoad() {
-  const all = new Map<string, LeasedDelivery>();
-  const byEndpoint = new Map<string, number>();
-  const byTenant = new Map<string | null, number>();
-  function count<Key>(counts: Map<Key, number>, key: Key, change: number): void {
-    const next = (counts.get(key) ?? 0) + change;
-    if (next === 0) counts.delete(key);
-    else counts.set(key, next);
-  }
-  return {
-    byEndpoint,
-    byTenant,
-    size: () => all.size,
-    /** Whether it is under way already; then it is so under the newer lease. */
-    renew(leased: LeasedDelivery): boolean {
-      const known = all.get(keyOf(leased));
-      if (known) known.fence = leased.fence;
-      return known !== undefined;
-    },
-    add(leased: LeasedDelivery) {
-      all.set(keyOf(leased), leased);
-      count(byEndpoint, leased.endpointId, 1);
-      count(byTenant, leased.message.tenantId, 1);
-    },
-    remove(leased: LeasedDelivery) {
-      if (!all.delete(keyOf(leased))) return;
-      count(byEndpoint, leased.endpointId, -1);
-      count(byTenant, leased.message.tenantId, -1);
-    },
-  };
-}
-
-function keyOf({ messageId, endpointId }: LeasedDelivery): string {
-  return `${messageId} ${endpointId}`;
 }

@@ -12,6 +12,8 @@ export interface Load {
   /** What this process has under way, by endpoint and by tenant. */
   byEndpoint: ReadonlyMap<string, number>;
   byTenant: ReadonlyMap<string | null, number>;
+  /** How many each endpoint may be given in advance, beyond its room, where nobody else needs the requests. */
+  ahead: ReadonlyMap<string, number>;
   after: Served;
   now: number;
 }
@@ -21,6 +23,14 @@ export interface Served {
   /** undefined when nobody was. */
   tenantId: string | null | undefined;
   endpointByTenant: ReadonlyMap<string | null, string>;
+}
+
+export interface Shared extends Shares {
+  /** Of each quota, how many may begin at once. */
+  rooms: Map<string, number>;
+  /** How many may begin at once in all. */
+  total: number;
+  served: Served;
 }
 
 interface Turn {
@@ -42,7 +52,7 @@ interface TenantTurns {
  * Whose turn it is: one delivery at a time from tenant to tenant, and within a tenant from lane to lane, until nothing
  * is free or nobody has room. How long a lane is does not matter, so a dead endpoint with a long one delays nobody.
  */
-export function shareOut(lanes: readonly Lane[], load: Load): Shares & { total: number; served: Served } {
+export function shareOut(lanes: readonly Lane[], load: Load): Shared {
   const waits: number[] = [];
   const tenants = new Map<string | null, TenantTurns>();
   for (const lane of sortBy(lanes, ({ endpointId }) => endpointId)) {
@@ -71,7 +81,7 @@ export function shareOut(lanes: readonly Lane[], load: Load): Shares & { total: 
   let free = load.free;
   let lastTenant = load.after.tenantId;
   const endpointByTenant = new Map<string | null, string>();
-  const quotas = new Map<string, number>();
+  const rooms = new Map<string, number>();
   const inTurn = behind(
     sortBy([...tenants.values()], ({ tenantId }) => tenantId ?? ''),
     lastTenant,
@@ -87,15 +97,31 @@ export function shareOut(lanes: readonly Lane[], load: Load): Shares & { total: 
       served = true;
       lastTenant = tenant.tenantId;
       endpointByTenant.set(tenant.tenantId, turn.lane.endpointId);
-      quotas.set(turn.lane.endpointId, turn.quota);
+      rooms.set(turn.lane.endpointId, turn.quota);
     }
   }
   return {
-    quotas,
+    quotas: free > 0 ? withAhead(rooms, lanes, load) : rooms,
+    rooms,
     nextAt: waits.length > 0 ? Math.min(...waits) : null,
     total: load.free - free,
     served: { tenantId: lastTenant, endpointByTenant },
   };
+}
+
+/** Nothing in advance for those that are held to a limit: what is leased counts against it. */
+function withAhead(
+  rooms: ReadonlyMap<string, number>,
+  lanes: readonly Lane[],
+  { ahead }: Load,
+): Map<string, number> {
+  const quotas = new Map(rooms);
+  for (const lane of lanes) {
+    const more = ahead.get(lane.endpointId) ?? 0;
+    const limited = lane.maxInFlight !== null || lane.rateLimit || lane.tenantRateLimit || lane.slowStep > 0;
+    if (more > 0 && !limited) quotas.set(lane.endpointId, (rooms.get(lane.endpointId) ?? 0) + more);
+  }
+  return quotas;
 }
 
 function nextTurn(tenant: TenantTurns): Turn | undefined {
