@@ -102,7 +102,7 @@ describe('filterFn', () => {
     const sent = await sender.send({ type: 'a.b', data: { a: 1 } });
     expect(seen).toEqual([{ a: 1 }, { a: 1 }, { a: 1 }]);
     const { payload, deliveries } = await sender.messages.get(sent.id);
-    expect(payload.data).toEqual({ a: 1 });
+    expect(payload!.data).toEqual({ a: 1 });
     expect(deliveries).toHaveLength(3);
   });
 });

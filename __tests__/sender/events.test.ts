@@ -13,10 +13,11 @@ type Told = { [Name in keyof SenderEvents]: SenderEvents[Name][] };
 
 /** Keeps every event of a sender. */
 function listen(sender: TestSender): Told {
-  const told: Told = { attempt: [], dead: [], paused: [], error: [] };
+  const told: Told = { attempt: [], dead: [], paused: [], recovered: [], error: [] };
   sender.on('attempt', (event) => told.attempt.push(event));
   sender.on('dead', (event) => told.dead.push(event));
   sender.on('paused', (event) => told.paused.push(event));
+  sender.on('recovered', (event) => told.recovered.push(event));
   sender.on('error', (event) => told.error.push(event));
   return told;
 }
@@ -54,12 +55,18 @@ test('"dead" tells a delivery whose attempts ran out, once', async () => {
   receiver.answer('/', 500);
   const sender = await startSender({ retry: { delaysSeconds: [0], jitter: 0 } });
   const told = listen(sender);
-  const endpoint = await sender.endpoints.create({ url: receiver.url() });
-  const sent = await sender.send({ type: 'a.b', data: 1 });
+  const endpoint = await sender.endpoints.create({ url: receiver.url(), tenantId: 'acme' });
+  const sent = await sender.send({ type: 'a.b', data: 1, tenantId: 'acme' });
   await untilStatus(sender, sent.id, 'failed');
   await eventually(() => expect(told.attempt).toHaveLength(2));
   expect(told.dead).toEqual([
-    { messageId: sent.id, endpointId: endpoint.id, error: expect.stringContaining('500') },
+    {
+      messageId: sent.id,
+      endpointId: endpoint.id,
+      messageType: 'a.b',
+      tenantId: 'acme',
+      error: expect.stringContaining('500'),
+    },
   ]);
 });
 
@@ -68,14 +75,20 @@ test('"dead" tells one that expired before its turn', async () => {
   const receiver = await startReceiver();
   const sender = await startSender({ now: clock.now, started: false });
   const told = listen(sender);
-  const endpoint = await sender.endpoints.create({ url: receiver.url() });
-  const sent = await sender.send({ type: 'a.b', data: 1 });
+  const endpoint = await sender.endpoints.create({ url: receiver.url(), tenantId: 'acme' });
+  const sent = await sender.send({ type: 'a.b', data: 1, tenantId: 'acme' });
   clock.advance(30 * DAY);
   await sender.start();
   await untilStatus(sender, sent.id, 'failed');
   await eventually(() =>
     expect(told.dead).toEqual([
-      { messageId: sent.id, endpointId: endpoint.id, error: expect.stringMatching(/expired/) },
+      {
+        messageId: sent.id,
+        endpointId: endpoint.id,
+        messageType: 'a.b',
+        tenantId: 'acme',
+        error: expect.stringMatching(/expired/),
+      },
     ]),
   );
   expect(told.attempt).toEqual([]);
@@ -96,6 +109,37 @@ test('"paused" tells an endpoint that its receiver has paused, and not one that 
   expect(sender.log).toContainEqual(
     expect.objectContaining({ level: 'warn', fields: { endpointId: id, reason: 'gone' } }),
   );
+});
+
+test('"recovered" tells an endpoint that succeeds after it had failed, once, with its first failure', async () => {
+  const clock = createClock();
+  const receiver = await startReceiver();
+  receiver.answer('/', 200, 500, 500, 200);
+  const sender = await startSender({ now: clock.now, retry: { delaysSeconds: [0, 0], jitter: 0 } });
+  const told = listen(sender);
+  const { id } = await sender.endpoints.create({ url: receiver.url() });
+  for (const data of [1, 2, 3]) {
+    clock.advance(1000);
+    await untilStatus(sender, (await sender.send({ type: 'a.b', data })).id, 'delivered');
+  }
+  await eventually(() => expect(told.attempt).toHaveLength(5));
+  const failed = told.attempt.find(({ attempt }) => attempt.status === 'failed');
+  expect(told.recovered).toEqual([
+    { endpoint: await sender.endpoints.get(id), failingSince: failed!.attempt.startedAt },
+  ]);
+});
+
+test('"recovered" does not tell an endpoint that was enabled in between', async () => {
+  const receiver = await startReceiver();
+  receiver.answer('/', 500, 200);
+  const sender = await startSender({ retry: { delaysSeconds: [], jitter: 0 } });
+  const told = listen(sender);
+  const { id } = await sender.endpoints.create({ url: receiver.url() });
+  await untilStatus(sender, (await sender.send({ type: 'a.b', data: 1 })).id, 'failed');
+  await sender.endpoints.enable(id);
+  await untilStatus(sender, (await sender.send({ type: 'a.b', data: 2 })).id, 'delivered');
+  await eventually(() => expect(told.attempt).toHaveLength(2));
+  expect(told.recovered).toEqual([]);
 });
 
 test('"error" tells a store that fails in the background; it is tried again and nothing is lost', async () => {
@@ -122,7 +166,7 @@ test('"error" tells a store that fails in the background; it is tried again and 
 
 test('nobody has to listen: an error without a listener is no exception', () => {
   const events = createEmitter(recordingLogger());
-  expect(() => events.emit('error', { error: new Error('x'), during: 'test' })).not.toThrow();
+  expect(() => events.emit('error', { error: new Error('x'), during: 'turn' })).not.toThrow();
 });
 
 test('a listener that throws harms neither other listeners nor the delivery, and is logged', async () => {
@@ -145,7 +189,7 @@ test('a listener that throws harms neither other listeners nor the delivery, and
 test('a listener is told until it ends it, and may be added twice', () => {
   const events = createEmitter(recordingLogger());
   const told: string[] = [];
-  const event = { error: null, during: 'test' };
+  const event = { error: null, during: 'turn' } as const;
   const endA = events.on('error', () => told.push('a'));
   const endB = events.on('error', () => told.push('b'));
   events.emit('error', event);

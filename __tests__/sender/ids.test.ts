@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { createId, type IdPrefix } from '../../lib/model/ids.js';
 
-const PREFIXES: IdPrefix[] = ['ep', 'msg', 'att', 'sec', 'wrk', 'req'];
+const PREFIXES: IdPrefix[] = ['ep', 'msg', 'att', 'sec', 'wrk', 'req', 'aud'];
 const ms = fc.integer({ min: 0, max: 2 ** 48 - 1 });
 
 test('an id is its prefix and 26 letters and digits', () => {

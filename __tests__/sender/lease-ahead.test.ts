@@ -5,6 +5,7 @@ import type { Store, Turn, TurnResult } from '../../lib/store/store.js';
 import { startReceiver } from '../support/receiver.js';
 import { startSender, temporaryFolder } from '../support/sender.js';
 import { eventually } from '../support/wait-for.js';
+import { takeTurns } from './probe.js';
 
 const batch = (size: number) => Array.from({ length: size }, (_, index) => ({ type: 'a.b', data: index }));
 
@@ -30,7 +31,6 @@ async function recordedStore(): Promise<{ file: string; store: Store; turns: (Tu
 /** An endpoint may hold half of four requests; the first twenty are answered, what follows is held. */
 async function startHeld() {
   const receiver = await startReceiver();
-  receiver.answer('/', ...Array<number>(20).fill(200));
   const { file, store, turns } = await recordedStore();
   const sender = await startSender({ file, store, concurrency: 4 });
   const endpoint = await sender.endpoints.create({ url: receiver.url() });
@@ -47,7 +47,7 @@ async function startHeld() {
 }
 
 describe('leasing in advance', () => {
-  test('spares turns, and never has more under way than an endpoint may hold', async () => {
+  test('spares turns, and never has more under way, nor more unsettled, than an endpoint may have', async () => {
     const receiver = await startReceiver();
     let underWay = 0;
     let most = 0;
@@ -65,23 +65,70 @@ describe('leasing in advance', () => {
     await untilEmpty(sender);
     expect(most).toBe(2);
     expect(Math.max(...turns.map(({ leased }) => leased.length))).toBeGreaterThan(2);
+    expect(Math.max(...turns.map(({ settlements }) => settlements.length))).toBeLessThanOrEqual(8);
     expect(receiver.requests()).toHaveLength(200);
   });
 
-  test('is given up for what waits too long, so that an edit holds for it', async () => {
-    const { receiver, turns, sender, endpoint, release } = await startHeld();
+  test('is given up for what waits too long, so that an edit by another process holds for it', async () => {
+    const { receiver, file, turns, sender, endpoint, release } = await startHeld();
     const held = () =>
       turns.reduce(
         (sum, turn) => sum + turn.leased.length - turn.settlements.length - turn.release.length,
         0,
       );
-    expect(held()).toBeGreaterThan(2);
+    expect(turns.some(({ leased }) => leased.length > 2)).toBe(true);
     await eventually(() => expect(held()).toBe(2));
-    await sender.endpoints.update(endpoint.id, { url: receiver.url('/new') });
+    const other = await startSender({ file, started: false });
+    await other.endpoints.update(endpoint.id, { url: receiver.url('/new') });
     release();
     await untilEmpty(sender);
     expect(receiver.requests('/')).toHaveLength(22);
     expect(receiver.requests('/new')).toHaveLength(38);
+  });
+
+  test.each([
+    ['pause', (sender: Sender, id: string) => sender.endpoints.disable(id)],
+    ['deletion', (sender: Sender, id: string) => sender.endpoints.delete(id)],
+    [
+      'edit',
+      (sender: Sender, id: string) => sender.endpoints.update(id, { url: 'https://receiver.invalid/' }),
+    ],
+  ])('is given up at a %s of the endpoint', async (_, change) => {
+    const { receiver, sender, endpoint, release } = await startHeld();
+    await change(sender, endpoint.id);
+    release();
+    await takeTurns(sender);
+    expect(receiver.requests('/')).toHaveLength(22);
+  });
+
+  test('ends where the endpoint refuses', async () => {
+    const receiver = await startReceiver();
+    let answered = 0;
+    receiver.answer('/', (_request, response) => {
+      answered += 1;
+      if (answered > 20) response.writeHead(429, { 'retry-after': '60' });
+      response.end();
+    });
+    const sender = await startSender({ concurrency: 4 });
+    await sender.endpoints.create({ url: receiver.url() });
+    await sender.sendMany(batch(60));
+    await receiver.waitFor(21);
+    await takeTurns(sender);
+    expect(receiver.requests('/').length).toBeLessThanOrEqual(22);
+  });
+
+  test('leaves nothing behind that only the next poll would find, even with a clock that stands still', async () => {
+    const receiver = await startReceiver();
+    const at = Date.now();
+    const sender = await startSender({ concurrency: 4, pollIntervalMs: 3_600_000, now: () => at });
+    for (const path of ['/a', '/b', '/c']) {
+      await sender.endpoints.create({ url: receiver.url(path), tenantId: 'acme' });
+    }
+    for (let round = 0; round < 20; round++) {
+      await sender.sendMany(batch(1 + (round % 4)).map((message) => ({ ...message, tenantId: 'acme' })));
+    }
+    await untilEmpty(sender);
+    expect(receiver.requests()).toHaveLength(150);
   });
 
   test('ends with a stop: others deliver the rest at once', async () => {

@@ -50,6 +50,7 @@ test('what is left out has its default', () => {
     endpointHooks: null,
     messageTtlSeconds: 30 * 86_400,
     maxPendingAgeMs: 300_000,
+    propagateTraceContext: false,
     logger: LOGGER,
     now: Date.now,
   });
@@ -68,6 +69,7 @@ test('what is given is taken', () => {
     endpointHooks: () => undefined,
     messageTtlSeconds: 1,
     maxPendingAgeMs: 1,
+    propagateTraceContext: true,
     logger: defaultLogger,
     now: () => 7,
   };
@@ -107,6 +109,7 @@ test.each([
   ['messageTtlSeconds', 0],
   ['messageTtlSeconds', 4e8],
   ['maxPendingAgeMs', 0],
+  ['propagateTraceContext', 'yes'],
   ['logger', 'console'],
   ['logger', null],
   ['now', 5],

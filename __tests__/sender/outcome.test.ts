@@ -43,7 +43,15 @@ function leased(fixture: Partial<LeasedDelivery> = {}, target: Partial<DeliveryT
     webhookId: 'msg_a',
     dueAt: NOW,
     expiresAt: NOW + 30 * DAY,
-    message: { id: 'msg_a', tenantId: null, type: 'a.b', channels: null, createdAt: NOW, payload: '{}' },
+    message: {
+      id: 'msg_a',
+      tenantId: null,
+      type: 'a.b',
+      channels: null,
+      createdAt: NOW,
+      payload: '{}',
+      traceContext: null,
+    },
     target: { endpoint, secrets: [], failingSince: null, slowStep: 0, ...target },
     ...fixture,
   };
@@ -178,6 +186,50 @@ describe('an attempt', () => {
     const { settlement } = rule(leased(), result(status, { errorKind }));
     expect(settlement).toMatchObject({ status: 'pending', dueAt: NOW + 10 * SECOND });
     expect(settlement.attempt).toMatchObject({ status: 'failed', errorKind, responseStatus: status });
+  });
+});
+
+describe('an attempt whose next would come too late', () => {
+  const endingAt = (expiresAt: number, answer = result(500)) =>
+    rule(leased({ expiresAt }), answer).settlement;
+
+  test('is the last: the delivery has failed, and says that it will have expired', () => {
+    for (const expiresAt of [NOW + 10 * SECOND, NOW + 1, NOW - 1]) {
+      const settlement = endingAt(expiresAt);
+      expect(settlement).toMatchObject({
+        status: 'failed',
+        dueAt: NOW,
+        lastError: 'It failed. The message will have expired before another attempt is due.',
+      });
+      expect(settlement.attempt).toMatchObject({ error: 'It failed.', nextAttemptAt: null });
+    }
+  });
+
+  test('is followed by one that is due before the end', () => {
+    expect(endingAt(NOW + 10 * SECOND + 1)).toMatchObject({
+      status: 'pending',
+      dueAt: NOW + 10 * SECOND,
+      lastError: 'It failed.',
+      attempt: { nextAttemptAt: NOW + 10 * SECOND },
+    });
+  });
+
+  test('is the last too when Retry-After puts the next off beyond the end', () => {
+    const answer = result(503, { retryAfter: '3600' });
+    expect(endingAt(NOW + HOUR, answer)).toMatchObject({
+      status: 'failed',
+      attempt: { nextAttemptAt: null },
+    });
+    expect(endingAt(NOW + HOUR + 1, answer)).toMatchObject({ status: 'pending', dueAt: NOW + HOUR });
+  });
+
+  test('is a success all the same when it succeeded', () => {
+    expect(endingAt(NOW + 1, result(200))).toMatchObject({ status: 'delivered', lastError: null });
+  });
+
+  test('whose schedule has ended says nothing of an end', () => {
+    const { settlement } = rule(leased({ scheduleStep: 2, expiresAt: NOW + 1 }), result(500));
+    expect(settlement).toMatchObject({ status: 'failed', lastError: 'It failed.' });
   });
 });
 

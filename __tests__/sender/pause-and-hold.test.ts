@@ -102,7 +102,13 @@ describe('while it is paused', () => {
       deliveries: [{ status: 'failed', attemptCount: 0, lastError: expect.stringMatching(/expired/) }],
     });
     expect(dead).toEqual([
-      { messageId: sent.id, endpointId: endpoint.id, error: expect.stringMatching(/expired/) },
+      {
+        messageId: sent.id,
+        endpointId: endpoint.id,
+        messageType: 'a.b',
+        tenantId: null,
+        error: expect.stringMatching(/expired/),
+      },
     ]);
     expect(await sender.messages.get(kept.id)).toMatchObject({ status: 'pending' });
     expect(receiver.requests()).toEqual([]);

@@ -3,6 +3,7 @@ import { verifySignature } from '../../lib/sender/verify-signature.js';
 import { createClock, DAY, HOUR } from '../support/clock.js';
 import { type ReceivedRequest, startReceiver } from '../support/receiver.js';
 import { startSender } from '../support/sender.js';
+import { waitFor } from '../support/wait-for.js';
 
 async function start() {
   const clock = createClock(Math.floor(Date.now() / 1000) * 1000);
@@ -12,10 +13,7 @@ async function start() {
   /** Sends a message, and gives the request that arrives. */
   const deliver = async (): Promise<ReceivedRequest> => {
     const sent = await sender.send({ type: 'a.b', data: 'é' });
-    const requests = await receiver.waitFor(receiver.requests().length + 1);
-    const request = requests.find(({ headers }) => headers['webhook-id'] === sent.id);
-    if (!request) throw new Error('another message arrived');
-    return request;
+    return waitFor(() => receiver.requests().find(({ headers }) => headers['webhook-id'] === sent.id));
   };
   return { clock, receiver, sender, id: endpoint.id, first: endpoint.secret, deliver };
 }

@@ -131,7 +131,7 @@ describe('the bytes', () => {
     }
     const { payload } = await sender.messages.get(sent.id);
     expect(payload).toEqual(JSON.parse(requests[0]!.rawBody.toString()));
-    expect(Object.keys(payload.data as object)).toEqual(['z', 'a', 'text']);
+    expect(Object.keys(payload!.data as object)).toEqual(['z', 'a', 'text']);
   });
 });
 
@@ -279,7 +279,7 @@ describe('sending', () => {
     const data = { n: 1 };
     const sending = sender.send({ type: 'a.b', data });
     data.n = 2;
-    expect((await sender.messages.get((await sending).id)).payload.data).toEqual({ n: 1 });
+    expect((await sender.messages.get((await sending).id)).payload!.data).toEqual({ n: 1 });
   });
 });
 

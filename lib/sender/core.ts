@@ -1,7 +1,10 @@
 import type { Store } from '../store/store.js';
+import type { Tester } from './delivery/tester.js';
 import type { SenderEmitter } from './events.js';
 import type { ResolvedOptions } from './options.js';
 import type { SendQueue } from './send-queue.js';
+import type { Tally } from './tally.js';
+import type { Tracing } from './tracing.js';
 
 /** Says whether a URL may be a target, in the one way that holds at create, update and dispatch. */
 export interface UrlCheck {
@@ -14,8 +17,13 @@ export interface SenderCore {
   guard: UrlCheck;
   events: SenderEmitter;
   queue: SendQueue;
+  tester: Tester;
+  tally: Tally;
+  tracing: Tracing;
   /** The store, opened. @throws HookplaneError `STORE_UNAVAILABLE`, `MIGRATION_REQUIRED` */
   ready(): Promise<Store>;
   /** Tells the dispatcher of this process that something is due. */
   wake(): void;
+  /** Tells it that something has changed which it may have read in advance. */
+  recall(): void;
 }

@@ -6,14 +6,21 @@ import { isPlainObject, parseInput } from '../model/input.js';
 import type { EndpointOperations } from '../model/scope.js';
 import { isoTime } from '../model/time.js';
 import type { EndpointSettings, TenantScope } from '../store/store.js';
+import { type Auditor, fieldNames } from './audit.js';
 import type { SenderCore } from './core.js';
 import { decodeCursor, encodeCursor, type Listing, pageLimit } from './cursor.js';
+import { historyOperations } from './endpoint-history.js';
+import { testOperation } from './endpoint-test.js';
 import { checkSecret, generateSymmetric } from './keys.js';
 import { endpointNotFound, narrowTenant } from './scope-rules.js';
 
 const WHAT = 'The endpoint';
 
-export function endpointOperations(core: SenderCore, tenant: TenantScope): EndpointOperations {
+export function endpointOperations(
+  core: SenderCore,
+  tenant: TenantScope,
+  audit: Auditor | undefined,
+): EndpointOperations {
   const { now } = core.options;
   return {
     async list(request = {}) {
@@ -34,18 +41,21 @@ export function endpointOperations(core: SenderCore, tenant: TenantScope): Endpo
       if (tenant !== undefined && named !== undefined && named !== tenant) {
         further.push({ path: 'tenantId', message: 'is not the tenant of the caller: leave it out' });
       }
-      const { secret: given, tenantId, ...fields } = readEndpoint(endpointCreate, input, further);
+      const read = readEndpoint(endpointCreate, input, further);
+      const { secret: given, tenantId, ...fields } = read;
       const secret = given ?? generateSymmetric().secret;
       const at = now();
+      const id = createId('ep', at);
       const endpoint = await (await core.ready()).endpoints.insert(
         {
           ...DEFAULTS,
           ...settingsOf(core, fields),
-          id: createId('ep', at),
+          id,
           tenantId: tenant ?? tenantId ?? null,
         },
         { id: createId('sec', at), secret },
         at,
+        audit?.('endpoints.create', id, fieldNames(read)),
       );
       return { ...endpoint, secret };
     },
@@ -59,23 +69,36 @@ export function endpointOperations(core: SenderCore, tenant: TenantScope): Endpo
       // Whether there is such an endpoint comes first, so that a wrong body says nothing about a foreign one.
       if (!(await store.endpoints.get(tenant, id))) endpointNotFound(id);
       const fields = readEndpoint(endpointUpdate, input, urlIssues(core, textOf(input, 'url')));
-      const updated = await store.endpoints.update(tenant, id, settingsOf(core, fields), now());
-      core.wake();
+      const updated = await store.endpoints.update(
+        tenant,
+        id,
+        settingsOf(core, fields),
+        now(),
+        audit?.('endpoints.update', id, fieldNames(fields)),
+      );
+      core.recall();
       return updated ?? endpointNotFound(id);
     },
 
     async delete(id) {
-      if (!(await (await core.ready()).endpoints.delete(tenant, id, now()))) endpointNotFound(id);
+      const { endpoints } = await core.ready();
+      const deleted = await endpoints.delete(tenant, id, now(), audit?.('endpoints.delete', id));
+      core.recall();
+      if (!deleted) endpointNotFound(id);
     },
 
     async disable(id) {
-      return (
-        (await (await core.ready()).endpoints.pause(tenant, id, 'manual', now())) ?? endpointNotFound(id)
-      );
+      const { endpoints } = await core.ready();
+      const paused = audit?.('endpoints.disable', id, ['status']);
+      const endpoint = await endpoints.pause(tenant, id, 'manual', now(), paused);
+      core.recall();
+      return endpoint ?? endpointNotFound(id);
     },
 
     async enable(id) {
-      const endpoint = await (await core.ready()).endpoints.resume(tenant, id, now());
+      const { endpoints } = await core.ready();
+      const resumed = audit?.('endpoints.enable', id, ['status']);
+      const endpoint = await endpoints.resume(tenant, id, now(), resumed);
       core.wake();
       return endpoint ?? endpointNotFound(id);
     },
@@ -101,11 +124,29 @@ export function endpointOperations(core: SenderCore, tenant: TenantScope): Endpo
         { id: createId('sec', at), secret },
         previousUntil,
         at,
+        audit?.('endpoints.rotateSecret', id, ['secret']),
       );
+      core.recall();
       return endpoint
         ? { ...endpoint, secret, previousSecretExpiresAt: isoTime(previousUntil) }
         : endpointNotFound(id);
     },
+
+    async secret(id) {
+      const store = await core.ready();
+      const shown = audit?.('endpoints.secret', id);
+      const live = (await store.endpoints.secrets(tenant, id, now(), shown)) ?? endpointNotFound(id);
+      const current = live.find(({ expiresAt }) => expiresAt === null);
+      return {
+        secret: current?.secret ?? endpointNotFound(id),
+        previousSecrets: live.flatMap(({ secret, expiresAt }) =>
+          expiresAt === null ? [] : { secret, expiresAt: isoTime(expiresAt) },
+        ),
+      };
+    },
+
+    test: testOperation(core, tenant, audit),
+    ...historyOperations(core, tenant),
   };
 }
 

@@ -1,33 +1,48 @@
-import { HookplaneError, validationError } from '../model/errors.js';
+import { validationError } from '../model/errors.js';
 import { createId } from '../model/ids.js';
 import { parseInput } from '../model/input.js';
 import { type MessageInput, messageInput, type Payload, type SentMessage } from '../model/message.js';
 import type { MessageOperations, SenderScope } from '../model/scope.js';
 import { isoTime, parseTime } from '../model/time.js';
 import type { TenantScope } from '../store/store.js';
+import { type Auditor, fieldNames } from './audit.js';
 import type { SenderCore } from './core.js';
 import { decodeCursor, encodeCursor, type Listing, pageLimit } from './cursor.js';
-import { messageNotFound, narrowTenant } from './scope-rules.js';
+import { messageNotFound, narrowTenant, timeRange } from './scope-rules.js';
 import type { Outgoing } from './send-queue.js';
+import { traceSend } from './tracing.js';
 
 export function sendOperations(
   core: SenderCore,
   tenant: TenantScope,
+  audit: Auditor | undefined,
 ): Pick<SenderScope, 'send' | 'sendMany'> {
   return {
-    send: async (message): Promise<SentMessage> => core.queue.send(prepare(core, tenant, message)),
+    send: (message) =>
+      traceSend<SentMessage>(
+        core.tracing,
+        { messages: [message], tenantId: tenant },
+        async (traceContext) => core.queue.send(prepare(core, tenant, message, traceContext, audit)),
+        ({ id }) => id,
+      ),
     async sendMany(messages) {
       if (!Array.isArray(messages)) {
         throw validationError('MESSAGE_VALIDATION', 'The batch', [
           { path: '', message: 'must be an array of messages' },
         ]);
       }
-      return core.queue.sendAll(messages.map((message) => prepare(core, tenant, message)));
+      return traceSend(core.tracing, { messages, tenantId: tenant }, async (traceContext) =>
+        core.queue.sendAll(messages.map((message) => prepare(core, tenant, message, traceContext, audit))),
+      );
     },
   };
 }
 
-export function messageOperations(core: SenderCore, tenant: TenantScope): MessageOperations {
+export function messageOperations(
+  core: SenderCore,
+  tenant: TenantScope,
+  audit: Auditor | undefined,
+): MessageOperations {
   return {
     async list(request = {}) {
       const { types, statuses, since, until, endpointId, tenantId } = request;
@@ -53,7 +68,7 @@ export function messageOperations(core: SenderCore, tenant: TenantScope): Messag
       if (!found) messageNotFound(id);
       return {
         ...found.message,
-        payload: JSON.parse(found.payload) as Payload,
+        payload: found.payload === null ? null : (JSON.parse(found.payload) as Payload),
         deliveries: found.deliveries,
       };
     },
@@ -70,26 +85,25 @@ export function messageOperations(core: SenderCore, tenant: TenantScope): Messag
       if (!page) messageNotFound(id);
       return { attempts: page.rows, nextCursor: encodeCursor(listing, page.next) };
     },
+
+    async expungePayload(id) {
+      const store = await core.ready();
+      const expunged = audit?.('messages.expungePayload', id, ['payload']);
+      const found = await store.messages.expunge(tenant, id, core.options.now(), expunged);
+      core.recall();
+      if (!found) messageNotFound(id);
+    },
   };
 }
 
-function timeRange(since: string | undefined, until: string | undefined) {
-  const range = { since: queryTime('since', since), until: queryTime('until', until) };
-  if (range.since !== undefined && range.until !== undefined && range.since > range.until) {
-    throw new HookplaneError('INVALID_QUERY', 'since is after until');
-  }
-  return range;
-}
-
-function queryTime(name: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const time = parseTime(text);
-  if ('problem' in time) throw new HookplaneError('INVALID_QUERY', `${name} ${time.problem}`);
-  return time.ms;
-}
-
 /** @throws HookplaneError `MESSAGE_VALIDATION` */
-function prepare(core: SenderCore, tenant: TenantScope, input: MessageInput): Outgoing {
+function prepare(
+  core: SenderCore,
+  tenant: TenantScope,
+  input: MessageInput,
+  traceContext: string | null,
+  audit: Auditor | undefined,
+): Outgoing {
   const message = parseInput(
     messageInput,
     input,
@@ -104,21 +118,29 @@ function prepare(core: SenderCore, tenant: TenantScope, input: MessageInput): Ou
   }
   const createdAt = core.options.now();
   const data = serialize(message.data);
+  const id = createId('msg', createdAt);
   return {
-    id: createId('msg', createdAt),
+    id,
     tenantId: tenant ?? message.tenantId ?? null,
     type: message.type,
     channels: message.channels ?? null,
     idempotencyKey: message.idempotencyKey ?? null,
     data,
-    // The serialized data is spliced in, so that a large one is serialized once.
-    payload: `{"type":${JSON.stringify(message.type)},"timestamp":"${isoTime(createdAt)}","data":${data}}`,
+    payload: eventText(message.type, createdAt, data),
+    traceContext,
     createdAt,
     expiresAt: expiry(message.expiresAt ?? undefined, createdAt, core.options.messageTtlSeconds),
+    audit: audit?.('send', id, fieldNames(message)),
   };
 }
 
-function serialize(data: unknown): string {
+/** The event as it is signed and sent. The serialized data is spliced in, so that a large one is serialized once. */
+export function eventText(type: string, createdAt: number, data: string): string {
+  return `{"type":${JSON.stringify(type)},"timestamp":"${isoTime(createdAt)}","data":${data}}`;
+}
+
+/** @throws HookplaneError `MESSAGE_VALIDATION` */
+export function serialize(data: unknown): string {
   let text: string | undefined;
   let problem = 'is required and must be a JSON value';
   try {

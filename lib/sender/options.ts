@@ -51,6 +51,13 @@ export interface SenderOptions {
   messageTtlSeconds?: number;
   /** `health()` is not ok when a delivery has been due for longer. @default 300000 */
   maxPendingAgeMs?: number;
+  /**
+   * Tell receivers which trace an attempt belongs to, by the headers `traceparent` and `tracestate` of W3C Trace
+   * Context, where there is a trace. Receivers are mostly other people's: they learn ids of your traces, and whether a
+   * request was sampled. Turn it on where they are your own services.
+   * @default false
+   */
+  propagateTraceContext?: boolean;
   /** @default warnings and errors as Node.js process warnings */
   logger?: Logger;
   /** The clock, in milliseconds since the epoch. @default Date.now */
@@ -83,6 +90,7 @@ const schema = z.strictObject({
     .max(10 * 365 * 86_400)
     .optional(),
   maxPendingAgeMs: z.int().min(1).optional(),
+  propagateTraceContext: z.boolean().optional(),
   logger: object.optional(),
   now: fn.optional(),
 });
@@ -108,6 +116,7 @@ export function resolveOptions(options: SenderOptions): ResolvedOptions {
     endpointHooks: options.endpointHooks ?? null,
     messageTtlSeconds: given.messageTtlSeconds ?? 30 * 86_400,
     maxPendingAgeMs: given.maxPendingAgeMs ?? 300_000,
+    propagateTraceContext: given.propagateTraceContext ?? false,
     logger: safeLogger(options.logger ?? defaultLogger),
     now: options.now ?? Date.now,
   };

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Endpoint } from '../model/endpoint.js';
-import { HookplaneError, type Issue, validationError } from '../model/errors.js';
+import { type Issue, validationError } from '../model/errors.js';
 import { matchesFilter } from '../model/filter.js';
 import { createId } from '../model/ids.js';
 import { isPlainObject, parseInput } from '../model/input.js';
@@ -9,10 +9,11 @@ import { reconcileInput, type ReplayResult, replayInput } from '../model/replay.
 import type { SenderScope } from '../model/scope.js';
 import { parseTime } from '../model/time.js';
 import { matchesChannels, matchesTypes, TYPE_PATTERN } from '../model/types.js';
-import type { RangeRow, Store, TenantScope } from '../store/store.js';
+import type { NewAuditEntry, RangeRow, Store, TenantScope } from '../store/store.js';
+import type { Auditor } from './audit.js';
 import type { SenderCore } from './core.js';
 import { decodeCursor, encodeCursor, type Listing, pageLimit } from './cursor.js';
-import { endpointNotFound, messageNotFound } from './scope-rules.js';
+import { assertActive, endpointNotFound, messageNotFound } from './scope-rules.js';
 
 const WHAT = 'The replay';
 const unknownField = () => 'is not a field of this request';
@@ -20,6 +21,7 @@ const unknownField = () => 'is not a field of this request';
 export function replayOperations(
   core: SenderCore,
   tenant: TenantScope,
+  audit: Auditor | undefined,
 ): Pick<SenderScope, 'replay' | 'reconcile'> {
   const { now } = core.options;
 
@@ -28,6 +30,7 @@ export function replayOperations(
     endpointId: string,
     messageIds: string[],
     freshId = false,
+    entry?: NewAuditEntry,
   ): Promise<number> {
     if (messageIds.length === 0) return 0;
     const at = now();
@@ -37,6 +40,7 @@ export function replayOperations(
       webhookIds: freshId ? messageIds.map(() => createId('msg', at)) : null,
       expiresAt: at + core.options.messageTtlSeconds * 1000,
       now: at,
+      audit: entry,
     });
     core.wake();
     return requeued.length;
@@ -51,6 +55,11 @@ export function replayOperations(
     const store = await core.ready();
     const owner = await store.messages.owner(tenant, messageId);
     if (!owner) messageNotFound(messageId);
+    if (owner.expunged) {
+      throw validationError('REPLAY_VALIDATION', WHAT, [
+        { path: 'messageId', message: 'names a message whose payload was expunged: nothing is left to send' },
+      ]);
+    }
     let endpoints: Endpoint[];
     if (endpointId !== undefined) {
       const endpoint = (await store.endpoints.get(tenant, endpointId)) ?? endpointNotFound(endpointId);
@@ -71,8 +80,13 @@ export function replayOperations(
     const page = rest.slice(0, limit);
     let replayed = 0;
     for (const endpoint of page) {
-      if (input.dryRun) replayed += await countReplayable(store, messageId, endpoint);
-      else replayed += await requeue(store, endpoint.id, [messageId], input.freshId);
+      if (input.dryRun) {
+        replayed += await countReplayable(store, messageId, endpoint);
+      } else {
+        // One record for the page, by the first transaction that changes something.
+        const entry = replayed === 0 ? audit?.('replay', messageId) : undefined;
+        replayed += await requeue(store, endpoint.id, [messageId], input.freshId, entry);
+      }
     }
     const next = rest.length > limit ? { ms: 0, id: page.at(-1)!.id } : null;
     return { replayed, nextCursor: encodeCursor(listing, next) };
@@ -103,7 +117,9 @@ export function replayOperations(
       !row.delivery?.inFlight;
     const { rows, next } = await scan(store, endpoint, { ...walk, now: now(), wanted });
     const ids = rows.map((row) => row.id);
-    const replayed = input.dryRun ? ids.length : await requeue(store, endpoint.id, ids, input.freshId);
+    const replayed = input.dryRun
+      ? ids.length
+      : await requeue(store, endpoint.id, ids, input.freshId, audit?.('replay', endpoint.id));
     return { replayed, nextCursor: encodeCursor(listing, next && { ...next, until: walk.until }) };
   }
 
@@ -210,11 +226,6 @@ async function endpointsOwed(store: Store, tenant: TenantScope, messageId: strin
     if (endpoint) endpoints.push(endpoint);
   }
   return endpoints;
-}
-
-function assertActive(endpoint: Endpoint): void {
-  if (endpoint.status === 'active') return;
-  throw new HookplaneError('ENDPOINT_DISABLED', `The endpoint ${endpoint.id} is paused: enable it first`);
 }
 
 interface WalkInput {

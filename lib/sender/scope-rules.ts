@@ -1,4 +1,6 @@
+import type { Endpoint } from '../model/endpoint.js';
 import { HookplaneError } from '../model/errors.js';
+import { parseTime } from '../model/time.js';
 import type { TenantScope } from '../store/store.js';
 
 /** @throws HookplaneError `ENDPOINT_NOT_FOUND` */
@@ -25,4 +27,26 @@ export function narrowTenant(tenant: TenantScope, wanted: string | undefined): T
     throw new HookplaneError('INVALID_QUERY', 'tenantId is not the tenant of the caller: leave it out');
   }
   return tenant ?? wanted;
+}
+
+/** @throws HookplaneError `ENDPOINT_DISABLED` */
+export function assertActive(endpoint: Endpoint): void {
+  if (endpoint.status === 'active') return;
+  throw new HookplaneError('ENDPOINT_DISABLED', `The endpoint ${endpoint.id} is paused: enable it first`);
+}
+
+/** A range of time as a list is asked for it. @throws HookplaneError `INVALID_QUERY` */
+export function timeRange(since: string | undefined, until: string | undefined) {
+  const range = { since: queryTime('since', since), until: queryTime('until', until) };
+  if (range.since !== undefined && range.until !== undefined && range.since > range.until) {
+    throw new HookplaneError('INVALID_QUERY', 'since is after until');
+  }
+  return range;
+}
+
+function queryTime(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const time = parseTime(text);
+  if ('problem' in time) throw new HookplaneError('INVALID_QUERY', `${name} ${time.problem}`);
+  return time.ms;
 }

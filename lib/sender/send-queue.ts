@@ -6,8 +6,9 @@ import type { SentMessage } from '../model/message.js';
 import { matchesChannels, matchesTypes } from '../model/types.js';
 import { isoTime } from '../model/time.js';
 import type { InsertedMessage, NewMessage, Store } from '../store/store.js';
-import { within } from './deadline.js';
+import { within } from '../model/deadline.js';
 import type { ResolvedOptions } from './options.js';
+import { countFailedSend, type Tally } from './tally.js';
 
 /** The most sends that share a transaction. */
 const MAX_BATCH = 256;
@@ -35,6 +36,7 @@ interface Waiting {
 
 export function createSendQueue(
   options: ResolvedOptions,
+  tally: Tally,
   ready: () => Promise<Store>,
   wake: () => void,
 ): SendQueue {
@@ -56,6 +58,7 @@ export function createSendQueue(
       try {
         await flush(batch);
       } catch (error) {
+        countFailedSend(tally, error);
         for (const each of batch) each.reject(error);
       }
       flushing = false;
@@ -72,16 +75,27 @@ export function createSendQueue(
       if (endpointIds) routed.push({ each, message: toStore(each.message, endpointIds) });
     }
     if (routed.length === 0) return;
-    const inserted = await store.messages.insert(
+    const inserted = await insert(
+      store,
       routed.map(({ message }) => message),
       false,
     );
-    wake();
     for (const [index, { each }] of routed.entries()) {
       const result = inserted[index]!;
       if (result.outcome === 'conflict') each.reject(idempotencyConflict(each.message.idempotencyKey));
       else each.resolve(sent(result));
     }
+  }
+
+  async function insert(
+    store: Store,
+    messages: readonly NewMessage[],
+    allOrNone: boolean,
+  ): Promise<InsertedMessage[]> {
+    const inserted = await store.messages.insert(messages, allOrNone);
+    wake();
+    for (const { outcome } of inserted) if (outcome === 'stored') tally.messagesSent += 1;
+    return inserted;
   }
 
   /** A message with hooks to ask leaves its batch and comes back: whoever answers late delays no other send. */
@@ -92,21 +106,27 @@ export function createSendQueue(
     return undefined;
   }
 
+  async function storeAll(messages: readonly Outgoing[]): Promise<SentMessage[]> {
+    const store = await ready();
+    const matched = matcher(store);
+    const routed = messages.map(async (message) => {
+      const endpoints = await matched(message);
+      const endpointIds = (await askHooks(options, message, endpoints)) ?? endpoints.map(({ id }) => id);
+      return toStore(message, endpointIds);
+    });
+    const inserted = await insert(store, await Promise.all(routed), true);
+    return inserted.flatMap((result) => (result.outcome === 'conflict' ? [] : sent(result)));
+  }
+
   return {
     send: (message) => new Promise((resolve, reject) => add({ message, resolve, reject })),
 
     async sendAll(messages) {
       if (messages.length === 0) return [];
-      const store = await ready();
-      const matched = matcher(store);
-      const routed = messages.map(async (message) => {
-        const endpoints = await matched(message);
-        const endpointIds = (await askHooks(options, message, endpoints)) ?? endpoints.map(({ id }) => id);
-        return toStore(message, endpointIds);
+      return storeAll(messages).catch((error) => {
+        countFailedSend(tally, error);
+        throw error;
       });
-      const inserted = await store.messages.insert(await Promise.all(routed), true);
-      wake();
-      return inserted.flatMap((result) => (result.outcome === 'conflict' ? [] : sent(result)));
     },
   };
 }
@@ -115,11 +135,11 @@ function sent(result: Exclude<InsertedMessage, { outcome: 'conflict' }>): SentMe
   return { ...result.message, duplicate: result.outcome === 'duplicate' };
 }
 
-function toStore({ data, ...message }: Outgoing, endpointIds: string[]): NewMessage {
+function toStore(message: Outgoing, endpointIds: string[]): NewMessage {
   const fingerprint =
     message.idempotencyKey === null
       ? ''
-      : createHash('sha256').update(`${message.type}\n${data}`).digest('base64url');
+      : createHash('sha256').update(`${message.type}\n${message.data}`).digest('base64url');
   return { ...message, fingerprint, endpointIds };
 }
 

@@ -2,20 +2,25 @@ import { setImmediate } from 'node:timers/promises';
 import { HookplaneError } from '../model/errors.js';
 import { createId } from '../model/ids.js';
 import type { SenderScope } from '../model/scope.js';
-import type { Store, TenantScope } from '../store/store.js';
+import type { ExpiredDelivery, Store, TenantScope } from '../store/store.js';
+import { type Auditor, auditOperations, createAuditor, type ScopeCaller } from './audit.js';
 import type { SenderCore } from './core.js';
 import { createDispatcher, type Dispatcher } from './delivery/dispatcher.js';
 import { createHttpClient, type HttpClient } from './delivery/http-client.js';
 import { createTargetGuard } from './delivery/target-guard.js';
+import { createTester } from './delivery/tester.js';
 import { endpointOperations } from './endpoints.js';
 import { createEmitter, type SenderEventName, type SenderEvents } from './events.js';
 import { HEARTBEAT_MS, readHealth } from './health.js';
 import { generateAsymmetric, generateSymmetric } from './keys.js';
 import { messageOperations, sendOperations } from './messages.js';
+import { type MetricRegistry, metricsText, registerMetrics } from './metrics.js';
 import { resolveOptions, type SenderOptions } from './options.js';
 import { replayOperations } from './replay.js';
 import { createSendQueue } from './send-queue.js';
+import { createTally } from './tally.js';
 import { tenantOperations } from './tenants.js';
+import { createTracing } from './tracing.js';
 
 const DRAIN_MS = 10_000;
 const SWEEP_BATCH = 500;
@@ -35,7 +40,21 @@ export interface Sender extends SenderScope, AsyncDisposable {
   stop(options?: { drainMs?: number }): Promise<void>;
   /** All that a caller bound to this tenant may do. */
   forTenant(tenantId: string): SenderScope;
-  /** Listens to what the sender does. @returns a function that ends it */
+  /**
+   * All that a caller may do, with a record of it in the audit log: of each change, and of each secret that is read.
+   * The record is made in the transaction of the change; neither is there without the other. The control plane acts
+   * through such scopes. The sender itself and those of `forTenant` record nothing.
+   * @throws HookplaneError `TENANT_VALIDATION` when the key `tenantId` is there without the id of a tenant,
+   * `INVALID_OPTIONS` when another field is malformed
+   */
+  forCaller(caller: ScopeCaller): SenderScope;
+  /**
+   * Adds what {@link SenderScope.metrics} says to the application's own registry of prom-client, of any version:
+   * `sender.registerMetrics(register)`. From then on the registry asks this sender whenever it is asked itself. Two
+   * senders need a registry each, since their metrics have the same names; it throws on the second.
+   */
+  registerMetrics(registry: MetricRegistry): void;
+  /** Listens to what the sender does: see {@link SenderEvents}. @returns a function that ends it */
   on<Name extends SenderEventName>(name: Name, listener: (event: SenderEvents[Name]) => void): () => void;
 }
 
@@ -44,6 +63,8 @@ export function createEngine(given: SenderOptions): Sender {
   const options = resolveOptions(given);
   const { store, logger, now } = options;
   const events = createEmitter(logger);
+  const tally = createTally(events);
+  const tracing = createTracing();
   const guard = createTargetGuard({ allowHttp: options.allowHttp, allowTargets: options.allowTargets });
   let stopped = false;
   let worker: Worker | null = null;
@@ -52,9 +73,12 @@ export function createEngine(given: SenderOptions): Sender {
   async function ready(): Promise<Store> {
     if (stopped) throw new HookplaneError('STORE_UNAVAILABLE', 'The sender has been stopped');
     await store.open();
+    const loading = tracing.ready();
+    if (loading) await loading;
     return store;
   }
 
+  const connect = () => createHttpClient({ guard, now });
   const wake = () => worker?.dispatcher.wake();
   const core: SenderCore = {
     options,
@@ -62,18 +86,23 @@ export function createEngine(given: SenderOptions): Sender {
     events,
     ready,
     wake,
-    queue: createSendQueue(options, ready, wake),
+    recall: () => worker?.dispatcher.recall(),
+    queue: createSendQueue(options, tally, ready, wake),
+    tester: createTester(options, tracing, connect),
+    tally,
+    tracing,
   };
 
   function startWorker(): Worker {
     const id = createId('wrk', now());
-    const client = createHttpClient({ guard, now });
+    const client = connect();
     const dispatcher = createDispatcher({
       workerId: id,
       store,
       options,
       events,
-      delivery: { options, client },
+      tally,
+      delivery: { options, client, tracing },
     });
     let beating = false;
 
@@ -86,7 +115,7 @@ export function createEngine(given: SenderOptions): Sender {
         await store.outbox.renew(id, options.leaseMs, now());
         // Those of an endpoint whose deletion was cut short by the death of its process.
         await store.outbox.cancelOrphans(now());
-        let expired: { messageId: string; endpointId: string }[];
+        let expired: ExpiredDelivery[];
         do {
           // Between batches everybody else has a turn.
           await setImmediate();
@@ -135,6 +164,7 @@ export function createEngine(given: SenderOptions): Sender {
         .catch((error) => logger.warn('The worker could not sign off', { error: String(error) }));
     }
     stopped = true;
+    await core.tester.close();
     await store.close();
   }
 
@@ -149,6 +179,18 @@ export function createEngine(given: SenderOptions): Sender {
       }
       return createScope(core, tenantId);
     },
+    forCaller(caller) {
+      const { tenantId } = caller;
+      // The key alone makes the difference: `tenantId: user.orgId` must not see everything for want of an orgId.
+      if ('tenantId' in caller && (typeof tenantId !== 'string' || tenantId === '')) {
+        throw new HookplaneError(
+          'TENANT_VALIDATION',
+          'forCaller needs the id of a tenant; leave tenantId out for a caller that may see every tenant',
+        );
+      }
+      return createScope(core, tenantId, createAuditor(now, caller));
+    },
+    registerMetrics: (registry) => registerMetrics(core, undefined, registry),
     on: events.on,
     [Symbol.asyncDispose]: () => sender.stop(),
   };
@@ -163,15 +205,17 @@ interface Worker {
   beat(): Promise<void>;
 }
 
-function createScope(core: SenderCore, tenant: TenantScope): SenderScope {
+function createScope(core: SenderCore, tenant: TenantScope, audit?: Auditor): SenderScope {
   return {
     tenantId: tenant ?? null,
-    endpoints: endpointOperations(core, tenant),
-    messages: messageOperations(core, tenant),
-    tenants: tenantOperations(core, tenant),
+    endpoints: endpointOperations(core, tenant, audit),
+    messages: messageOperations(core, tenant, audit),
+    tenants: tenantOperations(core, tenant, audit),
     keys: { generateSymmetric, generateAsymmetric },
-    ...sendOperations(core, tenant),
-    ...replayOperations(core, tenant),
+    audit: auditOperations(core, tenant),
+    ...sendOperations(core, tenant, audit),
+    ...replayOperations(core, tenant, audit),
     health: () => readHealth(core, tenant),
+    metrics: () => metricsText(core, tenant),
   };
 }

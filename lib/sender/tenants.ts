@@ -5,11 +5,16 @@ import { rateLimitSetting } from '../model/rate-limit.js';
 import type { TenantOperations } from '../model/scope.js';
 import { tenantId } from '../model/tenant.js';
 import type { TenantScope } from '../store/store.js';
+import type { Auditor } from './audit.js';
 import type { SenderCore } from './core.js';
 import { decodeCursor, encodeCursor, type Listing, pageLimit } from './cursor.js';
 import { tenantNotFound } from './scope-rules.js';
 
-export function tenantOperations(core: SenderCore, tenant: TenantScope): TenantOperations {
+export function tenantOperations(
+  core: SenderCore,
+  tenant: TenantScope,
+  audit: Auditor | undefined,
+): TenantOperations {
   const { now } = core.options;
 
   /** Whether the other tenant exists is not looked at, so that the refusal says nothing about it. */
@@ -55,8 +60,10 @@ export function tenantOperations(core: SenderCore, tenant: TenantScope): TenantO
         'The rate limit',
         () => 'is not a field of a rate limit',
       );
-      const set = await (await core.ready()).tenants.set(id, { rateLimit }, now());
-      core.wake();
+      const { tenants } = await core.ready();
+      const limited = audit?.('tenants.setRateLimit', id, ['rateLimit']);
+      const set = await tenants.set(id, { rateLimit }, now(), limited);
+      core.recall();
       return set;
     },
 
@@ -69,12 +76,16 @@ export function tenantOperations(core: SenderCore, tenant: TenantScope): TenantO
         'TENANT_VALIDATION',
         'The tenant',
       );
-      return (await core.ready()).tenants.set(id, input, now());
+      const { tenants } = await core.ready();
+      return tenants.set(id, input, now(), audit?.('tenants.setMetadata', id, ['metadata']));
     },
 
     async delete(id) {
       assertOwn(id);
-      if (!(await (await core.ready()).tenants.delete(id))) tenantNotFound(id);
+      const { tenants } = await core.ready();
+      const deleted = await tenants.delete(id, audit?.('tenants.delete', id));
+      core.recall();
+      if (!deleted) tenantNotFound(id);
     },
   };
 }

@@ -1,24 +1,50 @@
 import { headerProblems } from '../../model/headers.js';
-import type { Payload } from '../../model/message.js';
+import type { ErrorKind, Payload } from '../../model/message.js';
 import { isoTime } from '../../model/time.js';
 import type { LeasedDelivery } from '../../store/store.js';
-import { within } from '../deadline.js';
+import { within } from '../../model/deadline.js';
 import type { EndpointHooks, HookMessage, ResolvedOptions } from '../options.js';
+import { traceHeaders } from '../trace-context.js';
+import type { Tracing } from '../tracing.js';
+import { startDeliverySpan } from './delivery-span.js';
 import type { HttpClient, PostResult } from './http-client.js';
 import { signatureHeader } from './signature.js';
 
 export interface DeliverContext {
   options: ResolvedOptions;
   client: HttpClient;
+  tracing: Tracing;
 }
 
+/** All that an attempt has to know of what it sends. */
+export type Deliverable = Pick<
+  LeasedDelivery,
+  'webhookId' | 'message' | 'target' | 'attemptCount' | 'trigger'
+>;
+
 /** Makes one attempt: asks the endpoint's hooks, signs, posts. Answers what came of it, and never throws. */
-export async function deliver(leased: LeasedDelivery, context: DeliverContext): Promise<PostResult> {
-  const { options, client } = context;
+export function deliver(
+  leased: Deliverable,
+  { options, client, tracing }: DeliverContext,
+  timeoutMs = leased.target.endpoint.timeoutMs ?? options.timeoutMs,
+): Promise<PostResult> {
+  const span = startDeliverySpan(tracing, leased);
+  const traceContext = span ? span.traceContext : leased.message.traceContext;
+  const headers = options.propagateTraceContext && traceContext !== null ? traceHeaders(traceContext) : null;
+  if (!span) return attempt(leased, options, client, timeoutMs, headers);
+  return span.around(client, (quiet) => attempt(leased, options, quiet, timeoutMs, headers));
+}
+
+async function attempt(
+  leased: Deliverable,
+  options: ResolvedOptions,
+  client: HttpClient,
+  timeoutMs: number,
+  traceContext: Record<string, string> | null,
+): Promise<PostResult> {
   const { endpoint, secrets } = leased.target;
   const startedAt = options.now();
   try {
-    const timeoutMs = endpoint.timeoutMs ?? options.timeoutMs;
     const started = performance.now();
     const hooks = options.endpointHooks?.(endpoint);
     const { body, headers } = hooks
@@ -30,6 +56,7 @@ export async function deliver(leased: LeasedDelivery, context: DeliverContext): 
       url: endpoint.url,
       headers: {
         ...headers,
+        ...traceContext,
         'content-type': 'application/json',
         'user-agent': 'hookplane',
         'webhook-id': leased.webhookId,
@@ -48,7 +75,7 @@ export async function deliver(leased: LeasedDelivery, context: DeliverContext): 
 
 /** What is sent: the payload or what `transform` made of it, and the endpoint's headers with those of the hook. */
 async function askHooks(
-  { message, target }: LeasedDelivery,
+  { message, target }: Deliverable,
   hooks: EndpointHooks,
 ): Promise<{ body: Buffer; headers: Record<string, string> }> {
   if (!hooks.transform && !hooks.headers) {
@@ -69,15 +96,20 @@ async function askHooks(
   return { body: Buffer.from(transformed), headers: merged };
 }
 
-function unsent(startedAt: number, error: string): PostResult {
+/** What became of a request that was not made. */
+export function unsent(
+  startedAt: number,
+  error: string,
+  { errorKind = 'transform', durationMs = 0 }: { errorKind?: ErrorKind; durationMs?: number } = {},
+): PostResult {
   return {
     startedAt,
-    durationMs: 0,
+    durationMs,
     remoteAddress: null,
     status: null,
     headers: null,
     body: null,
-    errorKind: 'transform',
+    errorKind,
     error,
     retryAfter: null,
   };

@@ -1,12 +1,14 @@
+import { AsyncResource } from 'node:async_hooks';
 import { setImmediate as setImmediatePromise } from 'node:timers/promises';
-import { isoTime, isoTimeOrNull } from '../../model/time.js';
 import type { Lane, LeasedDelivery, Shares, Store, TurnResult } from '../../store/store.js';
 import type { SenderEmitter } from '../events.js';
 import type { ResolvedOptions } from '../options.js';
+import { countAttempt, countDuration, type Tally } from '../tally.js';
+import { announce } from './announce.js';
 import { type DeliverContext, deliver } from './deliver.js';
 import { type Load, type Served, type Shared, shareOut } from './lanes.js';
 import { expired, gatherNews, judge, type Outcome } from './outcome.js';
-import { createAhead, createUnderWay } from './under-way.js';
+import { createAhead, createUnderWay, MAX_AHEAD_MS } from './under-way.js';
 
 const MAX_BACKOFF_MS = 30_000;
 /** How long requests that were cut off have to end. */
@@ -14,12 +16,15 @@ const ABORT_MS = 1000;
 /** How long what has ended may wait to be settled together with more, while the requests do not have to wait. */
 const GATHER_MS = 10;
 const MAX_GATHERED = 256;
+/** The most that is leased in advance for one endpoint. */
+const MAX_AHEAD = 256;
 
 export interface DispatcherContext {
   workerId: string;
   store: Store;
   options: ResolvedOptions;
   events: SenderEmitter;
+  tally: Tally;
   delivery: DeliverContext;
 }
 
@@ -27,6 +32,8 @@ export interface Dispatcher {
   start(): void;
   /** Looks for due work now. */
   wake(): void;
+  /** Gives back what is leased in advance: an endpoint or a message of it has changed. */
+  recall(): void;
   /**
    * Leases nothing more and waits for what is under way, at most `limitMs`; then calls `abort`, and hands back what is
    * left.
@@ -43,8 +50,13 @@ export function createDispatcher({
   store,
   options,
   events,
+  tally,
   delivery,
 }: DispatcherContext): Dispatcher {
+  // Not in the context of the send that happens to wake it: its trace would never end.
+  const turnApart = AsyncResource.bind(turn);
+  /** What has ended and is not settled is sent again if the process dies, so it is as bounded as what is under way. */
+  const mostUnsettled = Math.min(MAX_GATHERED, options.concurrency);
   const underWay = createUnderWay();
   const ahead = createAhead();
   let ended: Outcome[] = [];
@@ -69,7 +81,7 @@ export function createDispatcher({
       turning = true;
       clearTimeout(timer);
       // What ends in the same turn of the event loop is settled together.
-      setImmediate(turn);
+      setImmediate(turnApart);
     }
   }
 
@@ -99,7 +111,7 @@ export function createDispatcher({
     } finally {
       turning = false;
     }
-    if (!running) handedBack.push(...ahead.takeStale());
+    if (!ahead.isEmpty()) delayMs = Math.min(delayMs, MAX_AHEAD_MS);
     if (idle()) drained?.();
     if (running || unsettled()) timer = setTimeout(wake, Math.max(1, delayMs));
   }
@@ -109,7 +121,7 @@ export function createDispatcher({
     clearTimeout(gathering);
     gathering = undefined;
     const now = options.now();
-    const [batch, release] = [ended, [...handedBack, ...ahead.takeStale(running ? now : undefined)]];
+    const [batch, release] = [ended, [...handedBack, ...ahead.takeStale()]];
     [ended, handedBack] = [[], []];
     for (const { leased } of batch) underWay.remove(leased);
     for (const leased of release) underWay.remove(leased);
@@ -129,6 +141,7 @@ export function createDispatcher({
       return shares;
     };
     let result: TurnResult;
+    const began = performance.now();
     try {
       result = await store.outbox.turn({
         owner: workerId,
@@ -144,6 +157,7 @@ export function createDispatcher({
       for (const { leased } of batch) underWay.add(leased);
       throw error;
     }
+    countDuration(tally.turnDurations, performance.now() - began);
     served.remember(shares.served);
     let begun = 0;
     for (const leased of result.leased) {
@@ -154,9 +168,10 @@ export function createDispatcher({
       if (left > 0) {
         begun += 1;
         begin(leased);
-      } else ahead.add(leased, now);
+      } else if (running) ahead.add(leased);
+      else handedBack.push(leased);
     }
-    announce(batch, result);
+    announce({ events, options }, batch, result);
     // A lane that held less than its share leaves room for others, if room was what they lacked.
     const full = begun > 0 && begun < shares.total && shares.total === free;
     return { nextAt: result.nextAt, full };
@@ -170,18 +185,28 @@ export function createDispatcher({
       wake();
       return;
     }
+    tally.inFlight += 1;
     void deliver(leased, delivery).then((result) => {
+      tally.inFlight -= 1;
       const outcome = judge(leased, result, {
         schedule: options.retry,
         now: options.now(),
         random: Math.random,
       });
       if (abandoned && outcome.settlement.status !== 'delivered') handedBack.push(leased);
-      else ended.push(outcome);
-      const next = running ? ahead.next(leased.endpointId) : undefined;
-      if (next) begin(next);
-      if (next && ended.length < MAX_GATHERED) gathering ??= setTimeout(wake, GATHER_MS);
-      else wake();
+      else {
+        countAttempt(tally, result.errorKind, result.durationMs);
+        ended.push(outcome);
+      }
+      // It may have asked to be left alone, or been paused by this: only a turn can tell.
+      if (outcome.settlement.status !== 'delivered') handedBack.push(...ahead.takeOf(leased.endpointId));
+      const next = running && ended.length < mostUnsettled ? ahead.next(leased.endpointId) : undefined;
+      if (!next) {
+        wake();
+        return;
+      }
+      begin(next);
+      gathering ??= setTimeout(wake, GATHER_MS);
     });
   }
 
@@ -189,47 +214,10 @@ export function createDispatcher({
   function mayLeaseAhead(batch: readonly Outcome[]): Map<string, number> {
     const counts = new Map<string, number>();
     for (const { leased } of batch) {
-      counts.set(leased.endpointId, Math.min(MAX_GATHERED, (counts.get(leased.endpointId) ?? 0) + 2));
+      counts.set(leased.endpointId, Math.min(MAX_AHEAD, (counts.get(leased.endpointId) ?? 0) + 2));
     }
     for (const [endpointId, count] of counts) counts.set(endpointId, count - ahead.count(endpointId));
     return counts;
-  }
-
-  function announce(batch: readonly Outcome[], { refused, paused }: TurnResult): void {
-    const stale = new Set(refused);
-    for (const [index, { leased, settlement }] of batch.entries()) {
-      const { attempt, messageId, endpointId, fence, status, lastError } = settlement;
-      if (attempt && events.has('attempt')) {
-        const { startedAt, nextAttemptAt, ...rest } = attempt;
-        events.emit('attempt', {
-          attempt: {
-            ...rest,
-            messageId,
-            endpointId,
-            startedAt: isoTime(startedAt),
-            nextAttemptAt: isoTimeOrNull(nextAttemptAt),
-          },
-          messageType: leased.message.type,
-          tenantId: leased.message.tenantId,
-        });
-      }
-      if (stale.has(index)) {
-        options.logger.warn('A delivery was not settled: its lease was over, or it was canceled', {
-          messageId,
-          endpointId,
-          fence,
-        });
-      } else if (status === 'failed') {
-        events.emit('dead', { messageId, endpointId, error: lastError ?? '' });
-      }
-    }
-    for (const endpoint of paused) {
-      options.logger.warn('An endpoint was paused', {
-        endpointId: endpoint.id,
-        reason: endpoint.pausedReason,
-      });
-      events.emit('paused', { endpoint });
-    }
   }
 
   /** Whether everything under way has ended and is settled before the time is over. */
@@ -251,10 +239,14 @@ export function createDispatcher({
       wake();
     },
     wake,
+    recall() {
+      handedBack.push(...ahead.takeAll());
+      wake();
+    },
     async stop(limitMs, abort) {
       running = false;
       clearTimeout(timer);
-      handedBack.push(...ahead.takeStale());
+      handedBack.push(...ahead.takeAll());
       wake();
       if (await emptyWithin(limitMs)) return;
       abandoned = true;

@@ -113,13 +113,15 @@ export function shareOut(lanes: readonly Lane[], load: Load): Shared {
 function withAhead(
   rooms: ReadonlyMap<string, number>,
   lanes: readonly Lane[],
-  { ahead }: Load,
+  { ahead, byEndpoint }: Load,
 ): Map<string, number> {
   const quotas = new Map(rooms);
   for (const lane of lanes) {
     const more = ahead.get(lane.endpointId) ?? 0;
+    // It begins when a request of the lane's ends: there has to be one.
+    const moves = rooms.has(lane.endpointId) || byEndpoint.has(lane.endpointId);
     const limited = lane.maxInFlight !== null || lane.rateLimit || lane.tenantRateLimit || lane.slowStep > 0;
-    if (more > 0 && !limited) quotas.set(lane.endpointId, (rooms.get(lane.endpointId) ?? 0) + more);
+    if (more > 0 && moves && !limited) quotas.set(lane.endpointId, (rooms.get(lane.endpointId) ?? 0) + more);
   }
   return quotas;
 }

@@ -1,6 +1,6 @@
 import type { RetrySchedule } from '../../model/endpoint.js';
 import { createId } from '../../model/ids.js';
-import type { EndpointNews, LeasedDelivery, Settlement } from '../../store/store.js';
+import type { EndpointNews, LeasedDelivery, NewAttempt, Settlement } from '../../store/store.js';
 import type { PostResult } from './http-client.js';
 import { delayAfter, nextDelayMs, retryAfterMs } from './retry.js';
 
@@ -30,8 +30,11 @@ export function judge(
   const delay = succeeded
     ? null
     : nextDelayMs(leased.target.endpoint.retry ?? schedule, leased.scheduleStep + 1, random);
-  const nextAt = delay === null ? null : now + delayAfter(delay, asked);
-  const { messageId, endpointId, fence, trigger } = leased;
+  const wanted = delay === null ? null : now + delayAfter(delay, asked);
+  // There will be none that the message does not live to see: the delivery ends now, and does not wait for nothing.
+  const tooLate = wanted !== null && wanted >= leased.expiresAt;
+  const nextAt = tooLate ? null : wanted;
+  const { messageId, endpointId, fence } = leased;
   return {
     leased,
     settlement: {
@@ -42,23 +45,10 @@ export function judge(
       dueAt: nextAt ?? now,
       attemptCount: leased.attemptCount + 1,
       scheduleStep: succeeded ? 0 : leased.scheduleStep + 1,
-      lastError: result.error,
-      attempt: {
-        id: createId('att', result.startedAt),
-        number: leased.attemptCount + 1,
-        status: succeeded ? 'succeeded' : 'failed',
-        trigger,
-        startedAt: result.startedAt,
-        durationMs: result.durationMs,
-        requestUrl: leased.target.endpoint.url,
-        remoteAddress: result.remoteAddress,
-        responseStatus: result.status,
-        responseHeaders: result.headers,
-        responseBody: result.body,
-        errorKind: result.errorKind,
-        error: result.error,
-        nextAttemptAt: nextAt,
-      },
+      lastError: tooLate
+        ? `${result.error} The message will have expired before another attempt is due.`
+        : result.error,
+      attempt: toAttempt(leased, result, nextAt),
     },
     news: {
       endpointId,
@@ -68,6 +58,30 @@ export function judge(
       slowUntil: OVERLOADED.has(status) ? now + (asked ?? slowdown(leased.target.slowStep)) : null,
       pause: succeeded ? null : pauseFor(status, leased, now),
     },
+  };
+}
+
+/** The record of a request. */
+export function toAttempt(
+  { attemptCount, trigger, target }: Pick<LeasedDelivery, 'attemptCount' | 'trigger' | 'target'>,
+  result: PostResult,
+  nextAttemptAt: number | null,
+): NewAttempt {
+  return {
+    id: createId('att', result.startedAt),
+    number: attemptCount + 1,
+    status: result.errorKind === null ? 'succeeded' : 'failed',
+    trigger,
+    startedAt: result.startedAt,
+    durationMs: result.durationMs,
+    requestUrl: target.endpoint.url,
+    remoteAddress: result.remoteAddress,
+    responseStatus: result.status,
+    responseHeaders: result.headers,
+    responseBody: result.body,
+    errorKind: result.errorKind,
+    error: result.error,
+    nextAttemptAt,
   };
 }
 

@@ -37,38 +37,52 @@ function keyOf({ messageId, endpointId }: LeasedDelivery): string {
   return `${messageId} ${endpointId}`;
 }
 
-/** A target that was read longer ago is read again: an edit holds from the next attempt on. */
-const MAX_AHEAD_MS = 250;
+/** A target that was read longer ago is read again: edits by other processes hold so soon. */
+export const MAX_AHEAD_MS = 50;
+
+interface Waiting {
+  leased: LeasedDelivery;
+  /** By the clock that never jumps. */
+  since: number;
+}
 
 /**
  * What is leased in advance, by endpoint. It is not under way: it begins when a request to the same endpoint ends, and
  * takes its place.
  */
 export function createAhead() {
-  const byEndpoint = new Map<string, { leased: LeasedDelivery; since: number }[]>();
+  const byEndpoint = new Map<string, Waiting[]>();
+
+  /** Takes the first `count` of an endpoint's. */
+  function take(endpointId: string, count: number): LeasedDelivery[] {
+    const waiting = byEndpoint.get(endpointId) ?? [];
+    const taken = waiting.splice(0, count);
+    if (waiting.length === 0) byEndpoint.delete(endpointId);
+    return taken.map(({ leased }) => leased);
+  }
+
+  const isStale = ({ since }: Waiting) => performance.now() - since > MAX_AHEAD_MS;
+
   return {
+    isEmpty: () => byEndpoint.size === 0,
     count: (endpointId: string) => byEndpoint.get(endpointId)?.length ?? 0,
-    add(leased: LeasedDelivery, since: number) {
+    add(leased: LeasedDelivery) {
       const waiting = byEndpoint.get(leased.endpointId);
+      const since = performance.now();
       if (waiting) waiting.push({ leased, since });
       else byEndpoint.set(leased.endpointId, [{ leased, since }]);
     },
+    /** None when the next one has waited too long. */
     next(endpointId: string): LeasedDelivery | undefined {
-      const waiting = byEndpoint.get(endpointId);
-      const first = waiting?.shift();
-      if (waiting?.length === 0) byEndpoint.delete(endpointId);
-      return first?.leased;
+      const first = byEndpoint.get(endpointId)?.[0];
+      return first && !isStale(first) ? take(endpointId, 1)[0] : undefined;
     },
-    /** Takes out those that have waited too long; without `now`, all. */
-    takeStale(now = Number.POSITIVE_INFINITY): LeasedDelivery[] {
-      const stale: LeasedDelivery[] = [];
-      for (const [endpointId, waiting] of byEndpoint) {
-        const kept = waiting.findIndex(({ since }) => now - since <= MAX_AHEAD_MS);
-        const taken = waiting.splice(0, kept === -1 ? waiting.length : kept);
-        stale.push(...taken.map(({ leased }) => leased));
-        if (waiting.length === 0) byEndpoint.delete(endpointId);
-      }
-      return stale;
-    },
+    takeOf: (endpointId: string) => take(endpointId, Number.POSITIVE_INFINITY),
+    takeAll: () => [...byEndpoint.keys()].flatMap((endpointId) => take(endpointId, Number.POSITIVE_INFINITY)),
+    takeStale: () =>
+      [...byEndpoint].flatMap(([endpointId, waiting]) => {
+        const kept = waiting.findIndex((each) => !isStale(each));
+        return take(endpointId, kept === -1 ? waiting.length : kept);
+      }),
   };
 }

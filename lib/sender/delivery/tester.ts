@@ -1,0 +1,93 @@
+import type { ResolvedOptions } from '../options.js';
+import type { Tracing } from '../tracing.js';
+import { type Deliverable, deliver, unsent } from './deliver.js';
+import type { HttpClient, PostResult } from './http-client.js';
+
+/** How many tests a process has under way at once; half of them for any one tenant. */
+const MAX_TESTS = 8;
+const MAX_TESTS_OF_TENANT = MAX_TESTS / 2;
+
+/** Makes attempts that somebody waits for: outside the outbox, and of a process that need not deliver. */
+export interface Tester {
+  /** Makes the attempt when it is its turn, all within the endpoint's deadline. Never rejects. */
+  test(event: Deliverable): Promise<PostResult>;
+  /** Cuts off what is under way. A test after it begins anew. */
+  close(): Promise<void>;
+}
+
+interface Waiting {
+  tenantId: string | null;
+  end(turn: Turn): void;
+}
+
+type Turn = 'mine' | 'late' | 'closed';
+
+/** @param connect gives the connections of this process's tests; called when the first of them is made */
+export function createTester(options: ResolvedOptions, tracing: Tracing, connect: () => HttpClient): Tester {
+  const running: (string | null)[] = [];
+  const waiting = new Set<Waiting>();
+  let client: HttpClient | null = null;
+
+  function isFree(tenantId: string | null): boolean {
+    const ofTenant = running.filter((each) => each === tenantId).length;
+    return running.length < MAX_TESTS && ofTenant < MAX_TESTS_OF_TENANT;
+  }
+
+  /** In the order in which they came, but for those whose tenant has all that it may have. */
+  function admit(): void {
+    for (const each of waiting) if (isFree(each.tenantId)) each.end('mine');
+  }
+
+  function turnOf(tenantId: string | null, ms: number): Turn | Promise<Turn> {
+    if (isFree(tenantId)) {
+      running.push(tenantId);
+      return 'mine';
+    }
+    return new Promise((resolve) => {
+      const each: Waiting = {
+        tenantId,
+        end(turn) {
+          clearTimeout(timer);
+          waiting.delete(each);
+          if (turn === 'mine') running.push(tenantId);
+          resolve(turn);
+        },
+      };
+      const timer = setTimeout(() => each.end('late'), ms);
+      waiting.add(each);
+    });
+  }
+
+  return {
+    async test(event) {
+      const { tenantId, timeoutMs: own } = event.target.endpoint;
+      const timeoutMs = own ?? options.timeoutMs;
+      const startedAt = options.now();
+      const began = performance.now();
+      const passed = () => Math.round(performance.now() - began);
+      const turn = await turnOf(tenantId, timeoutMs);
+      if (turn === 'late') {
+        const error = `No request was made within ${timeoutMs} ms: too many tests of endpoints are under way.`;
+        return unsent(startedAt, error, { errorKind: 'timeout', durationMs: passed() });
+      }
+      if (turn === 'closed') {
+        const error = 'No request was made: the sender has been stopped.';
+        return unsent(startedAt, error, { errorKind: 'connect', durationMs: passed() });
+      }
+      try {
+        client ??= connect();
+        return await deliver(event, { options, client, tracing }, Math.max(1, timeoutMs - passed()));
+      } finally {
+        running.splice(running.indexOf(tenantId), 1);
+        admit();
+      }
+    },
+
+    async close() {
+      for (const each of waiting) each.end('closed');
+      const closing = client;
+      client = null;
+      await closing?.abort();
+    },
+  };
+}
