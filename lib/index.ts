@@ -1,11 +1,24 @@
 export type { AdminContext, AdminHandler, AdminHandlerOptions } from './admin/handler.js';
 export { createAdminHandler } from './admin/handler.js';
-export type { Authorize, AuthorizeInfo, Decision } from './admin/authorize.js';
+export type { OpenApiDocument, OpenApiOptions } from './admin/openapi/document.js';
+export { openApiDocument } from './admin/openapi/document.js';
+export type { Actor, Authorize, AuthorizeInfo, Decision } from './admin/authorize.js';
+export { anyOf } from './admin/authorizers/any-of.js';
+export type { BearerLookup, BearerToken } from './admin/authorizers/bearer-token.js';
+export { bearerToken } from './admin/authorizers/bearer-token.js';
+export type { ClientCertificateOptions } from './admin/authorizers/client-certificate.js';
+export { clientCertificate } from './admin/authorizers/client-certificate.js';
+export type { CrossSiteOptions } from './admin/authorizers/cross-site.js';
+export type { JwtClaims, JwtOptions } from './admin/authorizers/jwt.js';
+export { jwt } from './admin/authorizers/jwt.js';
+export { readOnly } from './admin/authorizers/read-only.js';
 export type { CreateSenderOptions } from './create-sender.js';
 export { createSender } from './create-sender.js';
+export type { AuditActor, AuditEntry, AuditedOperation } from './model/audit.js';
 export type {
   Endpoint,
   EndpointCreate,
+  EndpointSecrets,
   EndpointStatus,
   EndpointUpdate,
   PausedReason,
@@ -30,6 +43,7 @@ export type {
   MessageStatus,
   Payload,
   SentMessage,
+  TestInput,
 } from './model/message.js';
 export type { RateLimit } from './model/rate-limit.js';
 export type {
@@ -41,13 +55,18 @@ export type {
 } from './model/replay.js';
 export type {
   AttemptListRequest,
+  AuditListRequest,
+  EndpointAttemptListRequest,
   EndpointListRequest,
   EndpointWithSecret,
   MessageListRequest,
   SenderScope,
 } from './model/scope.js';
+export type { EndpointStats, StatsBucket, StatsInterval, StatsRequest } from './model/stats.js';
 export type { Tenant } from './model/tenant.js';
+export type { ScopeCaller } from './sender/audit.js';
 export type { SenderEventName, SenderEvents } from './sender/events.js';
+export type { MetricRegistry } from './sender/metrics.js';
 export type { EndpointHooks, HookMessage } from './sender/options.js';
 export type { Sender } from './sender/sender.js';
 export type { VerificationErrorCode, VerifySignatureOptions } from './sender/verify-signature.js';

@@ -29,6 +29,9 @@ const optional = [
 const entryPoints = {
   '.': [],
   './express': ['express'],
+  './nest': ['@nestjs/common', '@nestjs/core'],
+  './client': [],
+  './testing': [],
 };
 
 class Failure extends Error {}
@@ -51,12 +54,13 @@ try {
   const unpacked = unpack(tarball);
   const bare = install('bare', unpacked, required);
   const full = install('full', unpacked, [...required, ...optional]);
-  step('loads without the optional packages', () => checkLoading(bare, ['.']));
+  step('loads without the optional packages', () => checkLoading(bare, ['.', './client', './testing']));
   step('loads by import and by require, and no optional package with it', () =>
     checkLoading(full, Object.keys(entryPoints)),
   );
   step('typechecks without the optional packages', () => checkTypes(bare, bareProgram()));
   step('typechecks in an Express application', () => checkTypes(full, expressProgram()));
+  step('typechecks in a NestJS application', () => checkTypes(full, nestProgram()));
 } catch (error) {
   if (!(error instanceof Failure)) throw error;
   console.error(`The package check failed: ${error.message}`);
@@ -154,6 +158,7 @@ function checkTypes(folder, program) {
     strict: true,
     exactOptionalPropertyTypes: true,
     esModuleInterop: true,
+    experimentalDecorators: true,
     noEmit: true,
   });
   const ours = compiled
@@ -202,11 +207,54 @@ export async function main(): Promise<string> {
 function expressProgram() {
   return `import express from 'express';
 import { createSender, sqliteStore } from 'hookplane';
+import { createAdminClient, type Endpoint } from 'hookplane/client';
 import { adminMiddleware } from 'hookplane/express';
+import { createTestSender } from 'hookplane/testing';
 
 const sender = createSender({ store: sqliteStore({ file: ':memory:' }) });
 export const app = express();
 app.use('/admin', adminMiddleware(sender, { authorize: () => true }));
+
+export async function check(): Promise<Endpoint[]> {
+  const testSender = await createTestSender({ startAt: '2026-01-01T00:00:00Z' });
+  app.use('/test', adminMiddleware(testSender, { authorize: () => true }));
+  const client = createAdminClient({ baseUrl: 'http://127.0.0.1:3000/test', fetch, headers: { a: 'b' } });
+  return (await client.endpoints.list({ limit: 1 })).endpoints;
+}
+`;
+}
+
+function nestProgram() {
+  return `import { type DynamicModule, Injectable, Module } from '@nestjs/common';
+import { type Sender, sqliteStore } from 'hookplane';
+import { HOOKPLANE_SENDER, HookplaneModule, InjectSender } from 'hookplane/nest';
+
+@Injectable()
+export class Config {
+  constructor(@InjectSender() readonly sender: Sender) {}
+  token = 'Bearer change-me';
+}
+
+export const given: DynamicModule = HookplaneModule.forRoot({
+  store: sqliteStore({ file: ':memory:' }),
+  authorize: () => true,
+  isGlobal: false,
+});
+
+@Module({
+  imports: [
+    HookplaneModule.forRootAsync({
+      inject: [Config],
+      useFactory: async ({ token }: Config) => ({
+        path: '/hooks',
+        concurrency: 10,
+        authorize: (request) => request.headers.get('authorization') === token,
+      }),
+    }),
+  ],
+  providers: [{ provide: 'sender', useExisting: HOOKPLANE_SENDER }],
+})
+export class AppModule {}
 `;
 }
 

@@ -1,4 +1,4 @@
-import type { AuthorizeInfo, Decision } from '../../lib/admin/authorize.js';
+import { AUTHORIZE_MS, type AuthorizeInfo, type Decision } from '../../lib/admin/authorize.js';
 import { createAdminHandler } from '../../lib/admin/handler.js';
 import { anId, expectError } from './expectations.js';
 import { answerOf, openPlane, type Plane, requestOf } from './plane.js';
@@ -141,6 +141,56 @@ describe('§5.2 what the callback may answer', () => {
       value: (resolve: (decision: Decision) => void) => resolve({ allow: true, tenantId: 'acme' }),
     });
     expect(await tenantsSeenWith(() => thenable)).toEqual(['acme']);
+  });
+});
+
+describe('an authorizer that takes its time', () => {
+  beforeEach(() => jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] }));
+  afterEach(() => jest.useRealTimers());
+
+  it('is waited for', async () => {
+    const asked = askWith(() => new Promise((resolve) => setTimeout(resolve, AUTHORIZE_MS - 1, true)));
+    await jest.advanceTimersByTimeAsync(AUTHORIZE_MS - 1);
+    expect((await asked).status).toBe(200);
+    expect(onError).not.toHaveBeenCalled();
+  });
+
+  it.each([
+    ['a promise', () => new Promise(() => {})],
+    // biome-ignore lint/suspicious/noThenProperty: what some libraries answer in place of a promise
+    ['a thenable', () => ({ then() {} })],
+  ])('for good is a denial, and reported: %s that never settles', async (_, authorize) => {
+    const asked = askWith(authorize);
+    await jest.advanceTimersByTimeAsync(AUTHORIZE_MS);
+    expectError(await asked, 'FORBIDDEN');
+    expect(String(onError.mock.calls[0]?.[0])).toMatch(/authorize did not answer within 10000 ms/);
+  });
+});
+
+describe('requireTenant', () => {
+  const ask = (decision: Decision, requireTenant = true) =>
+    answerOf(
+      createAdminHandler(plane.sender, { authorize: () => decision, requireTenant, onError })(
+        requestOf('GET /tenants'),
+      ),
+    );
+
+  it('refuses a caller who is not bound to a tenant, and reports it', async () => {
+    expectError(await ask(true), 'FORBIDDEN');
+    expectError(await ask({ allow: true }), 'FORBIDDEN');
+    expect(onError).toHaveBeenCalledTimes(2);
+    expect(String(onError.mock.calls[0]?.[0])).toMatch(/without a tenantId/);
+  });
+
+  it('lets in who is bound, and anybody when it is off', async () => {
+    expect((await ask({ allow: true, tenantId: 'acme' })).status).toBe(200);
+    expect((await ask(true, false)).status).toBe(200);
+    expect(onError).not.toHaveBeenCalled();
+  });
+
+  it('must be a boolean', () => {
+    const options = { requireTenant: 'yes' } as object;
+    expect(() => createAdminHandler(plane.sender, options)).toThrow(/requireTenant must be a boolean/);
   });
 });
 

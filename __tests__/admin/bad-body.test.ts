@@ -1,4 +1,5 @@
 import { gzipSync } from 'node:zlib';
+import { BODY_MS } from '../../lib/admin/body.js';
 import { ROUTES } from '../../lib/admin/routes.js';
 import { expectError, expectIssues } from './expectations.js';
 import { plantTenant, type PlantedTenant } from './planted.js';
@@ -83,6 +84,22 @@ describe('a body that is none', () => {
       }
     }
     expect(plane.faults).toEqual([]);
+  });
+
+  it('does not come to its end', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+    try {
+      for (const text of ['', '{"url":"https://exam']) {
+        const body = new ReadableStream({
+          start: (controller) => controller.enqueue(new TextEncoder().encode(text)),
+        });
+        const asked = plane.ask(routeOf('endpoints.create'), { body });
+        await jest.advanceTimersByTimeAsync(BODY_MS);
+        expectError(await asked, 'INVALID_BODY', 'The body did not arrive within 20 seconds');
+      }
+    } finally {
+      jest.useRealTimers();
+    }
   });
 
   it.each(REQUIRED)('$operation needs one', async ({ operation }) => {

@@ -15,9 +15,17 @@ afterEach(() => expect(dump(plane)).toEqual(before));
 const enc = encodeURIComponent;
 
 async function refused(query: string, message = /^(since|until) /): Promise<void> {
-  const answer = await plane.ask(`GET /messages?${query}`);
-  expectError(answer, 'INVALID_QUERY');
-  expect(answer.body.error).toMatch(message);
+  const ranged = [
+    '/messages',
+    '/audit',
+    `/endpoints/${endpointId}/attempts`,
+    `/endpoints/${endpointId}/stats`,
+  ];
+  for (const path of ranged) {
+    const answer = await plane.ask(`GET ${path}?${query}`);
+    expectError(answer, 'INVALID_QUERY');
+    expect(answer.body.error).toMatch(message);
+  }
 }
 
 const NO_OFFSET = /offset/;

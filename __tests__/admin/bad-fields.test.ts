@@ -27,6 +27,7 @@ const VALUES = {
   null: null,
 };
 type Kind = keyof typeof VALUES;
+const ANY = Object.keys(VALUES) as Kind[];
 
 interface BodyRoute {
   name: string;
@@ -129,6 +130,28 @@ const BODIES: BodyRoute[] = [
     base: () => ({ perSecond: 1 }),
     code: 'TENANT_VALIDATION',
     fields: { perSecond: ['number', 'null'], burst: ['number'] },
+  },
+  {
+    name: 'endpoints.test',
+    route: () => `POST /endpoints/${tenant.endpointId}/test`,
+    base: () => ({}),
+    code: 'MESSAGE_VALIDATION',
+    fields: { type: ['string'], data: ANY },
+  },
+  {
+    name: 'send',
+    route: () => 'POST /messages',
+    base: () => ({ type: 'some.thing', data: 1 }),
+    code: 'MESSAGE_VALIDATION',
+    fields: {
+      type: ['string'],
+      data: ANY,
+      tenantId: ['string', 'null'],
+      channels: ['array', 'null'],
+      'channels.0': ['string'],
+      idempotencyKey: ['string', 'null'],
+      expiresAt: ['string', 'null'],
+    },
   },
 ];
 

@@ -6,18 +6,25 @@ import { openPlane, type Plane } from './plane.js';
 const URL = 'https://example.com/hook';
 let plane: Plane;
 let endpointId: string;
+let otherEndpointId: string;
 let messageIds: string[];
 beforeAll(async () => {
   plane = await openPlane({ lifetime: 'file' });
   for (const tenantId of ['a', 'b']) {
     // More than one, so that a message is owed to more than a page holds.
     for (let n = 0; n < 3; n += 1) {
+      otherEndpointId = endpointId;
       endpointId = (await plane.sender.endpoints.create({ url: URL, tenantId })).id;
     }
+    const caller = plane.sender.forCaller({ tenantId, actor: { id: 'x' } });
+    for (let n = 0; n < 3; n += 1) await caller.tenants.setMetadata(tenantId, {});
     messageIds = [];
     for (const data of [1, 2, 3]) {
       const { id } = await plane.sender.send({ type: 'x', data, tenantId });
-      for (const number of [1, 2]) plantAttempt(plane, { messageId: id, endpointId, number });
+      for (const number of [1, 2]) {
+        plantAttempt(plane, { messageId: id, endpointId, number });
+        plantAttempt(plane, { messageId: id, endpointId: otherEndpointId, number });
+      }
       messageIds.push(id);
     }
   }
@@ -45,7 +52,28 @@ const LISTS: { name: string; path?: () => string; json?: () => { route: string; 
     name: 'GET /messages/:id/attempts?status',
     path: () => `/messages/${messageIds[0]}/attempts?status=failed`,
   },
+  { name: 'GET /endpoints/:id/attempts', path: () => `/endpoints/${endpointId}/attempts` },
+  { name: 'GET /endpoints/:id/attempts of another', path: () => `/endpoints/${otherEndpointId}/attempts` },
+  {
+    name: 'GET /endpoints/:id/attempts?status',
+    path: () => `/endpoints/${endpointId}/attempts?status=failed`,
+  },
+  {
+    name: 'GET /endpoints/:id/attempts?since',
+    path: () => `/endpoints/${endpointId}/attempts?since=${SINCE}`,
+  },
+  {
+    name: 'GET /endpoints/:id/attempts?until',
+    path: () => `/endpoints/${endpointId}/attempts?until=2026-02-01`,
+  },
   { name: 'GET /tenants', path: () => '/tenants' },
+  { name: 'GET /audit', path: () => '/audit' },
+  { name: 'GET /audit?tenantId', path: () => '/audit?tenantId=b' },
+  { name: 'GET /audit?actor', path: () => '/audit?actor=x' },
+  { name: 'GET /audit?operation', path: () => '/audit?operation=tenants.setMetadata' },
+  { name: 'GET /audit?targetId', path: () => '/audit?targetId=b' },
+  { name: 'GET /audit?since', path: () => `/audit?since=${SINCE}` },
+  { name: 'GET /audit?until', path: () => '/audit?until=2026-02-01' },
   { name: 'POST /reconcile', json: () => ({ route: 'POST /reconcile', json: { endpointId, since: SINCE } }) },
   {
     name: 'POST /reconcile with until',

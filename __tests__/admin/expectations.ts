@@ -3,15 +3,19 @@ import type { AdminErrorCode } from '../../lib/model/errors.js';
 import { type Answer, paths } from './plane.js';
 
 /** An id as the records show it. */
-export const anId = (prefix: 'ep' | 'msg' | 'att' | 'req') =>
+export const anId = (prefix: 'ep' | 'msg' | 'att' | 'req' | 'aud') =>
   expect.stringMatching(new RegExp(`^${prefix}_[0-9a-z]{26,32}$`)) as string;
 
 export const aSentence = expect.stringMatching(/^\P{Cc}{5,500}$/u) as string;
 
+export const JSON_TYPE = 'application/json; charset=utf-8';
+/** What the metrics are written in, and nothing else. */
+export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
 /** Every answer says so, whatever it answers. */
-export function expectOwnHeaders(answer: Answer): void {
+export function expectOwnHeaders(answer: Answer, type = JSON_TYPE): void {
   expect(Object.fromEntries(answer.headers)).toMatchObject({
-    'content-type': 'application/json; charset=utf-8',
+    'content-type': type,
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { STATUS_BY_CODE } from '../../lib/admin/response.js';
-import { expectOwnHeaders } from './expectations.js';
+import { expectOwnHeaders, METRICS_TYPE } from './expectations.js';
 import { plantTenant, plantWorker, type PlantedTenant } from './planted.js';
 import { type Answer, type Asked, openPlane, type Plane } from './plane.js';
 import { MORE_REQUESTS, REQUESTS } from './route-cases.js';
@@ -177,9 +177,14 @@ function expectSound(answer: Answer, method: string): void {
   const { status, text, body } = answer;
   expect(status).toBeGreaterThanOrEqual(200);
   expect(status).toBeLessThan(500);
-  expectOwnHeaders(answer);
+  const isMetrics = status === 200 && answer.headers.get('content-type') === METRICS_TYPE;
+  expectOwnHeaders(answer, isMetrics ? METRICS_TYPE : undefined);
   if (method === 'HEAD' || status === 204) {
     expect(text).toBe('');
+    return;
+  }
+  if (isMetrics) {
+    expect(text).toMatch(/^# HELP hookplane_/);
     return;
   }
   if (status < 300) {

@@ -122,6 +122,24 @@ const LISTS: List[] = [
       () => undefined,
     ),
   },
+  ...['/audit', '/audit?actor=ada&operation=tenants.setMetadata&since=2026-01-01'].map(
+    (path): List => ({
+      route: `GET ${path}`,
+      order: 'newest first',
+      async insert(ms, number) {
+        at(ms);
+        const requestId = `${tenantId} ${number}`;
+        await plane.sender.forCaller({ actor: { id: 'ada' }, requestId }).tenants.setMetadata(tenantId, {});
+        const made = plane.database.prepare('select id from hookplane_audit_log where request_id = ?');
+        return made.pluck().get(requestId) as string;
+      },
+      page: get(
+        () => path,
+        'entries',
+        () => tenantId,
+      ),
+    }),
+  ),
   {
     route: 'GET /messages/:id/attempts',
     order: 'oldest first',
@@ -132,6 +150,37 @@ const LISTS: List[] = [
     insert: async (startedAt, number) => plantAttempt(plane, { messageId, endpointId, number, startedAt }),
     page: get(
       () => `/messages/${messageId}/attempts`,
+      'attempts',
+      () => tenantId,
+    ),
+  },
+  {
+    route: 'GET /endpoints/:id/attempts',
+    order: 'newest first',
+    async prepare() {
+      endpointId = await makeEndpoint();
+      messageId = await send(START, 0);
+    },
+    insert: async (startedAt, number) => plantAttempt(plane, { messageId, endpointId, number, startedAt }),
+    page: get(
+      () => `/endpoints/${endpointId}/attempts`,
+      'attempts',
+      () => tenantId,
+    ),
+  },
+  {
+    route: 'GET /endpoints/:id/attempts?status',
+    order: 'newest first',
+    async prepare() {
+      endpointId = await makeEndpoint();
+      messageId = await send(START, 0);
+    },
+    async insert(startedAt, number) {
+      plantAttempt(plane, { messageId, endpointId, number, startedAt, status: 'succeeded' });
+      return plantAttempt(plane, { messageId, endpointId, number, startedAt });
+    },
+    page: get(
+      () => `/endpoints/${endpointId}/attempts?status=failed&since=2026-01-01`,
       'attempts',
       () => tenantId,
     ),

@@ -37,7 +37,7 @@ export interface Answer {
   status: number;
   headers: Headers;
   text: string;
-  /** The text as JSON; undefined when there is none. */
+  /** The text as JSON; undefined when it is none. */
   body: Body;
 }
 
@@ -59,6 +59,13 @@ export interface PlaneOptions extends TestSenderOptions {
 
 const TENANT_HEADER = 'x-test-tenant';
 
+/** Ends every attempt before its request: these tests ask all routes, and none may reach the hosts they name. */
+const unsendable = () => ({
+  transform() {
+    throw new Error('nothing is sent');
+  },
+});
+
 /**
  * A control plane over a sender on a SQLite file. The sender is not started, so that nothing but the requests of the
  * test changes anything, and its clock stands still.
@@ -71,6 +78,7 @@ export async function openPlane({ admin, lifetime = 'test', ...options }: PlaneO
     started: false,
     lifetime,
     now: clock.now,
+    endpointHooks: unsendable,
     ...options,
   });
   // Opens the store, so that a test can plant rows at once.
@@ -124,11 +132,12 @@ export function requestOf(route: string, { as, json, body, headers = {} }: Asked
 export async function answerOf(answering: Promise<Response>): Promise<Answer> {
   const response = await answering;
   const text = await response.text();
+  const isJson = text !== '' && !response.headers.get('content-type')?.startsWith('text/plain');
   return {
     status: response.status,
     headers: response.headers,
     text,
-    body: (text === '' ? undefined : JSON.parse(text)) as Body,
+    body: (isJson ? JSON.parse(text) : undefined) as Body,
   };
 }
 

@@ -12,12 +12,15 @@ let planted = 0;
 
 /**
  * A tenant that has one of everything: a record with a limit, an endpoint with every field set, a message that is owed
- * to it and two attempts. `mark` is part of every text in them that a caller or a receiver chooses.
+ * to it and two attempts, and an entry of the audit log. `mark` is part of every text in them that a caller or a
+ * receiver chooses.
  */
 export async function plantTenant(plane: Plane, tenantId: string, mark: string): Promise<PlantedTenant> {
   const { sender } = plane;
   await sender.tenants.setRateLimit(tenantId, { perSecond: 5, burst: 7 });
-  await sender.tenants.setMetadata(tenantId, { note: mark, [mark]: { deep: [mark] } });
+  const caller = { tenantId, actor: { id: mark, name: mark }, requestId: mark };
+  const metadata = { note: mark, [mark]: { deep: [mark] } };
+  await sender.forCaller(caller).tenants.setMetadata(tenantId, metadata);
   const secret = `whsec_${Buffer.from(mark.padEnd(30, '~')).toString('base64')}`;
   const endpoint = await sender.endpoints.create({
     tenantId,

@@ -46,6 +46,21 @@ export const REQUESTS: Record<string, (target: Target) => RouteRequest> = {
   'messages.get': ({ messageId }) => ({ route: `GET /messages/${messageId}` }),
   'messages.attempts': ({ messageId }) => ({ route: `GET /messages/${messageId}/attempts` }),
   health: () => ({ route: 'GET /health' }),
+  'endpoints.attempts': ({ endpointId }) => ({ route: `GET /endpoints/${endpointId}/attempts` }),
+  'endpoints.stats': ({ endpointId }) => ({ route: `GET /endpoints/${endpointId}/stats` }),
+  'endpoints.secret': ({ endpointId }) => ({ route: `GET /endpoints/${endpointId}/secret` }),
+  'endpoints.test': ({ endpointId }) => ({
+    route: `POST /endpoints/${endpointId}/test`,
+    json: { data: { some: 'text' } },
+  }),
+  send: ({ tenantId }) => ({
+    route: 'POST /messages',
+    json: { type: 'some.thing', data: { some: 'text' }, tenantId },
+  }),
+  'messages.expungePayload': ({ messageId }) => ({ route: `DELETE /messages/${messageId}/payload` }),
+  'metrics.get': () => ({ route: 'GET /metrics' }),
+  'audit.list': () => ({ route: 'GET /audit' }),
+  'openapi.get': () => ({ route: 'GET /openapi.json' }),
 };
 
 /** The other ways in which a request can name what belongs to somebody. */
@@ -57,6 +72,10 @@ export const MORE_REQUESTS: Record<string, (target: Target) => RouteRequest> = {
     route: `GET /messages?tenantId=${encodeURIComponent(tenantId)}`,
   }),
   'messages.list by endpointId': ({ endpointId }) => ({ route: `GET /messages?endpointId=${endpointId}` }),
+  'audit.list by tenantId': ({ tenantId }) => ({
+    route: `GET /audit?tenantId=${encodeURIComponent(tenantId)}`,
+  }),
+  'audit.list by targetId': ({ endpointId }) => ({ route: `GET /audit?targetId=${endpointId}` }),
   'replay of a range': ({ endpointId }) => ({ route: 'POST /replay', json: { endpointId, since: SINCE } }),
   'replay of a range, dry': ({ endpointId }) => ({
     route: 'POST /replay',

@@ -222,7 +222,10 @@ describe('§4 DELETE /tenants/:id', () => {
     const answer = await plane.ask('DELETE /tenants/gone');
     expect(answer).toMatchObject({ status: 204, text: '' });
     expectOwnHeaders(answer);
-    expect(dump(plane)).toEqual(before);
+    const records: unknown[] = ['tenants.setMetadata', 'tenants.delete'].map((operation) =>
+      expect.objectContaining({ operation, tenant_id: 'gone' }),
+    );
+    expect(dump(plane)).toEqual({ ...before, hookplane_audit_log: records });
     expectError(await plane.ask(`GET /endpoints/${gone}`), 'ENDPOINT_NOT_FOUND');
     expectError(await plane.ask(`GET /messages/${messageId}`), 'MESSAGE_NOT_FOUND');
     expectError(await plane.ask('DELETE /tenants/gone'), 'TENANT_NOT_FOUND');

@@ -62,6 +62,8 @@ const query = fc.constantFrom(
   '?type=own-mark.created',
   `?type=${CANARY}.created`,
   `?tenantId=${OWN}`,
+  `?actor=${CANARY}`,
+  '?operation=tenants.setMetadata',
   '?status=failed',
 );
 
@@ -108,8 +110,8 @@ it('§5.5 the answers to one tenant are the same whatever another has', async ()
   const answers = async () => {
     const texts: string[] = [];
     for (const [name, request] of Object.entries(requests)) {
-      // What makes ids or keys differs by itself, and what deletes is for the end.
-      if (/create|rotate|keys|delete|freshId/.test(name)) continue;
+      // What makes ids or keys differs by itself, what deletes is for the end, and the audit log grows by each round.
+      if (/create|rotate|keys|delete|freshId|test|send|expunge|audit/.test(name)) continue;
       const { route, json } = request(own);
       const answer = await plane.ask(route, { as: OWN, json });
       texts.push(`${name} ${answer.status} ${answer.text}`);

@@ -39,6 +39,16 @@ const rows = (plural: string, owner: unknown, stranger: unknown): Expected => {
 const health = (outboxDepth: number) =>
   ok(200, { ok: true, outboxDepth, oldestPendingAge: expect.any(Number), workerCount: 1 });
 
+const depthIn =
+  (outboxDepth: number): Check =>
+  ({ status, text }) => {
+    expect(status).toBe(200);
+    expect(text).toContain(`\nhookplane_outbox_depth ${outboxDepth}\n`);
+  };
+
+/** Both of the attempts that are planted. */
+const TWO_FAILED: unknown = expect.objectContaining({ succeeded: 0, failed: 2, p50DurationMs: 12 });
+
 /** One row for each route of the control plane: a new route must say here who may see what of it. */
 const EXPECTED: Record<string, (owner: PlantedTenant, stranger: PlantedTenant) => Expected> = {
   'endpoints.list': (owner, stranger) => rows('endpoints', endpoint(owner), endpoint(stranger)),
@@ -89,6 +99,38 @@ const EXPECTED: Record<string, (owner: PlantedTenant, stranger: PlantedTenant) =
       error('MESSAGE_NOT_FOUND'),
     ),
   health: () => ({ unbound: health(2), owner: health(1), stranger: health(1) }),
+  'endpoints.attempts': (owner) =>
+    seen(
+      ok(200, {
+        attempts: [...owner.attemptIds].reverse().map((id) => expect.objectContaining({ id })),
+        nextCursor: null,
+      }),
+      error('ENDPOINT_NOT_FOUND'),
+    ),
+  'endpoints.stats': () =>
+    seen(
+      ok(200, expect.objectContaining({ buckets: expect.arrayContaining([TWO_FAILED]) })),
+      error('ENDPOINT_NOT_FOUND'),
+    ),
+  'endpoints.secret': (owner) =>
+    seen(ok(200, { secret: owner.secret, previousSecrets: [] }), error('ENDPOINT_NOT_FOUND')),
+  'endpoints.test': (owner) =>
+    seen(
+      ok(200, expect.objectContaining({ endpointId: owner.endpointId, trigger: 'test' })),
+      error('ENDPOINT_NOT_FOUND'),
+    ),
+  send: () =>
+    seen(ok(201, expect.objectContaining({ tenantId: OWNER, duplicate: false })), (answer) =>
+      expectIssues(answer, 'MESSAGE_VALIDATION', ['tenantId']),
+    ),
+  'messages.expungePayload': () => seen(empty, error('MESSAGE_NOT_FOUND')),
+  'metrics.get': () => ({ unbound: depthIn(2), owner: depthIn(1), stranger: depthIn(1) }),
+  'audit.list': (owner, stranger) => {
+    const entry = ({ tenantId }: PlantedTenant, mark: string) =>
+      expect.objectContaining({ tenantId, targetId: tenantId, actor: { id: mark, name: mark } }) as unknown;
+    return rows('entries', entry(owner, 'owner-mark'), entry(stranger, 'stranger-mark'));
+  },
+  'openapi.get': () => anyone(ok(200, expect.objectContaining({ openapi: '3.1.0' }))),
 };
 
 let plane: Plane;

@@ -16,10 +16,21 @@ const rules: Rules = {
       packages: ['@whatwg-node/server', 'express'],
     },
     nest: {
-      imports: { express: 'all', admin: 'all', sender: 'all' },
+      imports: { express: 'all', admin: 'all', model: 'all', 'create-sender': 'all', sender: 'types' },
+      packages: ['@nestjs/common', '@nestjs/core'],
       eager: ['@nestjs/common', '@nestjs/core'],
     },
     cli: { imports: { sender: 'all', store: 'all' }, console: true },
+    // A sender as applications have it, on the store that every installation has.
+    testing: {
+      imports: {
+        model: 'all',
+        sender: 'all',
+        'store/store': 'types',
+        'store/sqlite': 'all',
+        'create-sender': 'all',
+      },
+    },
     // All that needs no optional peer.
     'create-sender': {
       imports: { model: 'all', store: 'all', sender: 'all', admin: 'all', client: 'all', dashboard: 'all' },

@@ -29,7 +29,7 @@ export function readSnippets(markdown: string): Snippet[] {
 }
 
 export interface ScriptRun {
-  /** What the script declares at its top level, by name. */
+  /** What the script declares at its top level or exports, by name. */
   values: Record<string, unknown>;
   /** The base URLs of the servers it listens with, whatever port it names. */
   urls: string[];
@@ -53,6 +53,7 @@ export async function runScript(
       module: ts.ModuleKind.CommonJS,
       target: ts.ScriptTarget.ES2022,
       esModuleInterop: true,
+      experimentalDecorators: true,
     },
   });
   const declared = declaredNames(code);
@@ -62,7 +63,7 @@ export async function runScript(
     'require',
     'exports',
     ...given.map(([name]) => name),
-    `${outputText}\nreturn { ${declared.join(', ')} };`,
+    `${outputText}\nreturn { ...exports, ${declaredNames(code, { compiled: true }).join(', ')} };`,
   );
   const load = (name: string): unknown => (Object.hasOwn(modules, name) ? modules[name] : require(name));
   const { servers, restore } = catchServers();
@@ -115,7 +116,8 @@ function catchServers(): { servers: Server[]; restore(): void } {
   };
 }
 
-function declaredNames(code: string): string[] {
+/** With `compiled`, only those that are still variables when the compiler has made imports and exports into properties. */
+function declaredNames(code: string, { compiled = false } = {}): string[] {
   const names: string[] = [];
   const add = (name: ts.BindingName): void => {
     if (ts.isIdentifier(name)) names.push(name.text);
@@ -123,7 +125,14 @@ function declaredNames(code: string): string[] {
   };
   for (const statement of ts.createSourceFile('snippet.ts', code, ts.ScriptTarget.ES2022).statements) {
     if (ts.isVariableStatement(statement)) {
+      if (compiled && statement.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)) continue;
       for (const { name } of statement.declarationList.declarations) add(name);
+    } else if (ts.isImportDeclaration(statement) && !compiled) {
+      const { name, namedBindings } = statement.importClause ?? {};
+      if (name) names.push(name.text);
+      if (namedBindings && ts.isNamedImports(namedBindings)) {
+        names.push(...namedBindings.elements.map((element) => element.name.text));
+      }
     } else if ((ts.isFunctionDeclaration(statement) || ts.isClassDeclaration(statement)) && statement.name) {
       add(statement.name);
     }
@@ -161,6 +170,7 @@ export function typeErrors(
     typeRoots: [join(root, 'node_modules/@types')],
     strict: true,
     skipLibCheck: true,
+    experimentalDecorators: true,
     noEmit: true,
     paths,
   };

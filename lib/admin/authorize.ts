@@ -1,3 +1,6 @@
+import type { Actor } from '../model/audit.js';
+import { within } from '../model/deadline.js';
+
 /** What `authorize` is told of a request beside the request itself. */
 export interface AuthorizeInfo {
   /** The name of the operation that is asked for, such as `endpoints.create`; null when no route matches. */
@@ -8,27 +11,62 @@ export interface AuthorizeInfo {
   host: unknown;
 }
 
+export type { Actor };
+
 /**
  * A decision: `true` allows an unbound caller, `false` denies with 403. In the object form `status: 401` denies as
  * "not authenticated", and a `tenantId` binds the caller to that tenant. A `tenantId` that is there but is not a
- * non-empty string denies: leave the key out for a caller that may see every tenant.
+ * non-empty string denies: leave the key out for a caller that may see every tenant. A malformed `actor` or `readOnly`
+ * denies as well.
  */
-export type Decision = boolean | { allow: boolean; status?: 401 | 403; tenantId?: string };
+export type Decision =
+  | boolean
+  | {
+      allow: boolean;
+      status?: 401 | 403;
+      tenantId?: string;
+      /** Who the caller is: an id, or an id with a name for people to read. */
+      actor?: string | Actor;
+      /** `true` refuses every method but GET and HEAD, and what shows a signing secret, with 403. */
+      readOnly?: boolean;
+      /** The sentence that a denied caller is told in place of the usual one. The caller is nobody yet: give no details. */
+      publicMessage?: string;
+      /** Reported to `onError` when the key is there: what went wrong on the way to this decision. It changes nothing. */
+      fault?: unknown;
+    };
 
-/** Decides who may enter (spec §5). It is asked for every request, before anything else of it is looked at. */
+/**
+ * Decides who may enter (spec §5). It is asked for every request, also one that no route matches. Method and path are
+ * matched first, so that it can be told the `operation`; nothing is made of them, and nothing of the query and the body
+ * is looked at, before it has allowed the request.
+ */
 export type Authorize = (request: Request, info: AuthorizeInfo) => Decision | Promise<Decision>;
 
-export type Verdict =
-  | { allowed: true; tenantId: string | undefined }
-  /** `fault` is there, though it may be anything, when something is wrong with the authorizer itself. */
-  | { allowed: false; status: 401 | 403; fault?: unknown };
+/** What is known of a caller who may enter. */
+export interface Caller {
+  /** Undefined for a caller that may see every tenant. */
+  tenantId: string | undefined;
+  /** Undefined when the authorizer named nobody. */
+  actor: Actor | undefined;
+  readOnly: boolean;
+}
 
-/** Asks the authorizer; whatever is not clearly a yes is a no. */
+/** `fault` is there, though it may be anything, when something is wrong with the authorizer itself. */
+export type Verdict =
+  | ({ allowed: true; fault?: unknown } & Caller)
+  | { allowed: false; status: 401 | 403; publicMessage?: string; fault?: unknown };
+
+/** How long an authorizer has: a request that waits for it holds a connection of the host. */
+export const AUTHORIZE_MS = 10_000;
+
+/** Asks the authorizer; whatever is not clearly a yes, in time, is a no. */
 export async function decide(authorize: Authorize, request: Request, info: AuthorizeInfo): Promise<Verdict> {
-  let decision: unknown;
   try {
-    decision = await authorize(request, info);
-    if (decision === true) return { allowed: true, tenantId: undefined };
+    const answer: unknown = authorize(request, info);
+    const decision = isThenable(answer)
+      ? await within(Promise.resolve(answer), AUTHORIZE_MS, 'authorize')
+      : answer;
+    if (decision === true) return { allowed: true, tenantId: undefined, actor: undefined, readOnly: false };
     if (decision === false) return { allowed: false, status: 403 };
     return readDecision(decision);
   } catch (fault) {
@@ -36,30 +74,96 @@ export async function decide(authorize: Authorize, request: Request, info: Autho
   }
 }
 
-function readDecision(decision: unknown): Verdict {
-  if (typeof decision !== 'object' || decision === null || Array.isArray(decision)) {
-    return refuse(
-      `authorize answered ${kindOf(decision)}: it must answer a boolean, or an object with a boolean "allow"`,
-    );
-  }
-  // Read once: a getter could say something else the second time.
-  const { allow, status } = decision as { allow?: unknown; status?: unknown };
-  if (typeof allow !== 'boolean') {
-    return refuse(`authorize answered an object whose "allow" is ${kindOf(allow)}: it must be a boolean`);
-  }
-  if (!allow) return { allowed: false, status: status === 401 ? 401 : 403 };
-  if (!('tenantId' in decision)) return { allowed: true, tenantId: undefined };
-  const { tenantId } = decision as { tenantId?: unknown };
-  if (typeof tenantId !== 'string' || tenantId === '') {
-    return refuse(
-      `authorize answered a tenantId that is ${kindOf(tenantId)}: it must be a non-empty string; leave the key out for a caller that may see every tenant`,
-    );
-  }
-  return { allowed: true, tenantId };
+/** One that answers at once, as most do, needs no timer. */
+function isThenable(answer: unknown): answer is PromiseLike<unknown> {
+  return typeof (answer as { then?: unknown } | null | undefined)?.then === 'function';
 }
 
-function refuse(message: string): Verdict {
-  return { allowed: false, status: 403, fault: new TypeError(message) };
+/** The decision that leads to a verdict, for authorizers that ask others. */
+export function toDecision(verdict: Verdict): Exclude<Decision, boolean> {
+  const fault = 'fault' in verdict ? { fault: verdict.fault } : undefined;
+  if (!verdict.allowed) {
+    const { status, publicMessage } = verdict;
+    return { allow: false, status, ...(publicMessage !== undefined && { publicMessage }), ...fault };
+  }
+  const { tenantId, actor, readOnly } = verdict;
+  return {
+    allow: true,
+    readOnly,
+    ...(tenantId !== undefined && { tenantId }),
+    ...(actor && { actor }),
+    ...fault,
+  };
+}
+
+/** Whether a method leaves everything as it is (RFC 9110, §9.2.1). The rest of its safe methods no route has. */
+export function isSafe(method: string): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
+/** Every property is read once: a getter could say something else the second time. */
+function readDecision(decision: unknown): Verdict {
+  if (typeof decision !== 'object' || decision === null || Array.isArray(decision)) {
+    throw malformed(`${kindOf(decision)}: it must answer a boolean, or an object with a boolean "allow"`);
+  }
+  const { allow, status } = decision as { allow?: unknown; status?: unknown };
+  if (typeof allow !== 'boolean') {
+    throw malformed(`an object whose "allow" is ${kindOf(allow)}: it must be a boolean`);
+  }
+  const fault = 'fault' in decision ? { fault: decision.fault } : undefined;
+  if (!allow) {
+    return { allowed: false, status: status === 401 ? 401 : 403, ...readPublicMessage(decision), ...fault };
+  }
+  return {
+    allowed: true,
+    tenantId: readTenantId(decision),
+    actor: readActor(decision),
+    readOnly: readReadOnly(decision),
+    ...fault,
+  };
+}
+
+function readPublicMessage(decision: object): { publicMessage: string } | undefined {
+  const { publicMessage } = decision as { publicMessage?: unknown };
+  return typeof publicMessage === 'string' && publicMessage !== '' ? { publicMessage } : undefined;
+}
+
+function readTenantId(decision: object): string | undefined {
+  if (!('tenantId' in decision)) return undefined;
+  const { tenantId } = decision;
+  if (typeof tenantId === 'string' && tenantId !== '') return tenantId;
+  throw malformed(
+    `a tenantId that is ${kindOf(tenantId)}: it must be a non-empty string; leave the key out for a caller that may see every tenant`,
+  );
+}
+
+function readActor(decision: object): Actor | undefined {
+  if (!('actor' in decision)) return undefined;
+  const { actor } = decision;
+  if (typeof actor !== 'object' || actor === null) return { id: readActorId(actor, 'actor') };
+  const { id, name } = actor as { id?: unknown; name?: unknown };
+  const identified = { id: readActorId(id, 'actor.id') };
+  if (name === undefined) return identified;
+  if (typeof name !== 'string') throw malformed(`an actor.name that is ${kindOf(name)}: it must be a string`);
+  return { ...identified, name };
+}
+
+function readActorId(id: unknown, what: string): string {
+  if (typeof id === 'string' && id !== '') return id;
+  throw malformed(
+    `an ${what} that is ${kindOf(id)}: it must be a non-empty string; leave actor out for a caller without a name`,
+  );
+}
+
+function readReadOnly(decision: object): boolean {
+  if (!('readOnly' in decision)) return false;
+  const { readOnly } = decision;
+  if (typeof readOnly === 'boolean') return readOnly;
+  throw malformed(`a readOnly that is ${kindOf(readOnly)}: it must be a boolean`);
+}
+
+function malformed(answer: string): TypeError {
+  return new TypeError(`authorize answered ${answer}`);
 }
 
 function kindOf(value: unknown): string {

@@ -1,11 +1,17 @@
+import { within } from '../model/deadline.js';
 import { HookplaneError } from '../model/errors.js';
 import { isPlainObject } from '../model/input.js';
 import { assertSoundJson } from './json.js';
+
+/** How long a caller who may enter has to send the body. */
+export const BODY_MS = 20_000;
 
 /** A request whose body an authorizer may read, whole, in part or on a clone, without taking it from the route. */
 export interface SharedBody {
   /** What the authorizer is given. */
   request: Request;
+  /** Waits for the first bytes. @throws HookplaneError like `read` */
+  isEmpty(): Promise<boolean>;
   /** All bytes of the body. @throws HookplaneError `BODY_TOO_LARGE`, `INVALID_BODY` when it breaks off */
   read(): Promise<Uint8Array>;
 }
@@ -16,7 +22,11 @@ export interface SharedBody {
  */
 export function shareBody(request: Request, maxBytes: number): SharedBody {
   const source = request.body;
-  if (!source) return { request, read: async () => new Uint8Array() };
+  if (request.bodyUsed || source?.locked) return { request, isEmpty: refuseUsed, read: refuseUsed };
+  if (!source) {
+    const shown = request instanceof Request ? request : show(request);
+    return { request: shown, isEmpty: async () => true, read: async () => new Uint8Array() };
+  }
   const chunks: Uint8Array[] = [];
   let size = 0;
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
@@ -49,6 +59,15 @@ export function shareBody(request: Request, maxBytes: number): SharedBody {
     return chunks[index];
   }
 
+  async function received(index: number): Promise<Uint8Array | undefined> {
+    try {
+      return await chunkAt(index);
+    } catch (cause) {
+      if (cause instanceof HookplaneError) throw cause;
+      throw new HookplaneError('INVALID_BODY', 'The body broke off before its end', { cause });
+    }
+  }
+
   let next = 0;
   // Of bytes: cloning the request tees the stream, and the tee of any other stream pulls a chunk at once.
   const stream = new ReadableStream({
@@ -64,25 +83,50 @@ export function shareBody(request: Request, maxBytes: number): SharedBody {
       }
     },
   });
-  const init: RequestInit & { duplex: 'half' } = { body: stream, duplex: 'half' };
-  const shown = new Request(request, init);
-  Object.defineProperty(shown, 'signal', { get: () => request.signal });
 
   return {
-    request: shown,
+    request: show(request, { body: stream, duplex: 'half' }),
+    isEmpty: async () => (await received(0)) === undefined,
     async read() {
       const length = Number(request.headers.get('content-length'));
       if (length > maxBytes) throw tooLarge(maxBytes);
       let index = 0;
-      try {
-        while (await chunkAt(index)) index += 1;
-      } catch (cause) {
-        if (cause instanceof HookplaneError) throw cause;
-        throw new HookplaneError('INVALID_BODY', 'The body broke off before its end', { cause });
-      }
+      while (await received(index)) index += 1;
       return Buffer.concat(chunks, size);
     },
   };
+}
+
+/** The host has taken it, for itself: without this, a request that had a body would be one that has none. */
+async function refuseUsed(): Promise<never> {
+  throw new Error(
+    'The request body has been read before: hand the control plane a request that nothing has read, or a clone of it',
+  );
+}
+
+/** A native request like the given one, which may be of a host's own making. */
+function show(request: Request, init: RequestInit & { duplex?: 'half' } = {}): Request {
+  const shown = native(request, init);
+  if (shown !== request) Object.defineProperty(shown, 'signal', { get: () => request.signal });
+  return shown;
+}
+
+function native(request: Request, init: RequestInit): Request {
+  try {
+    return new Request(request, init);
+  } catch {
+    // What looks like a request is none to the runtime: it is made from its parts.
+  }
+  try {
+    return new Request(request.url, { method: request.method, headers: [...request.headers], ...init });
+  } catch {
+    // TRACE and the like, which the Fetch standard has no request for and the control plane no route.
+    return request;
+  }
+}
+
+function tooSlow(): HookplaneError {
+  return new HookplaneError('INVALID_BODY', `The body did not arrive within ${BODY_MS / 1000} seconds`);
 }
 
 function tooLarge(maxBytes: number): HookplaneError {
@@ -94,9 +138,16 @@ function tooLarge(maxBytes: number): HookplaneError {
  * @returns undefined for an empty body
  * @throws HookplaneError `UNSUPPORTED_MEDIA_TYPE`, `BODY_TOO_LARGE`, `INVALID_BODY`
  */
-export async function readJsonObject(body: SharedBody): Promise<Record<string, unknown> | undefined> {
+export function readJsonObject(body: SharedBody): Promise<Record<string, unknown> | undefined> {
+  return within(readWhole(body), BODY_MS, tooSlow);
+}
+
+async function readWhole(body: SharedBody): Promise<Record<string, unknown> | undefined> {
   const { headers } = body.request;
-  if (body.request.body && headers.get('content-length') !== '0') assertJsonType(headers);
+  const length = headers.get('content-length');
+  // Some hosts give every POST a stream: what tells neither a length nor a type may be no body at all.
+  const announced = length ?? headers.get('content-type');
+  if (body.request.body && length !== '0' && (announced || !(await body.isEmpty()))) assertJsonType(headers);
   const bytes = await body.read();
   if (bytes.byteLength === 0) return undefined;
   let value: unknown;

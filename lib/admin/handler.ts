@@ -1,11 +1,22 @@
 import { HookplaneError } from '../model/errors.js';
 import { createId } from '../model/ids.js';
 import { defaultLogger, type Logger, safeLogger } from '../model/logger.js';
+import type { SenderScope } from '../model/scope.js';
 import type { Sender } from '../sender/sender.js';
-import { type Authorize, decide } from './authorize.js';
+import { type Authorize, type Caller, decide, isSafe } from './authorize.js';
 import { readJsonObject, type SharedBody, shareBody } from './body.js';
-import { readQuery } from './input.js';
-import { type Answer, errorAnswer, jsonAnswer, MethodNotAllowed, toResponse } from './response.js';
+import { readHeaders, readQuery } from './input.js';
+import { type KnownKeys, unknownKey } from './known-keys.js';
+import { openApiWriter } from './openapi/document.js';
+import { createReport } from './report.js';
+import {
+  type Answer,
+  errorAnswer,
+  jsonAnswer,
+  MethodNotAllowed,
+  textAnswer,
+  toResponse,
+} from './response.js';
 import type { Route } from './route.js';
 import { createRouter, type Match } from './router.js';
 import { ROUTES } from './routes.js';
@@ -19,6 +30,11 @@ export interface AdminHandlerOptions {
    * @default ''
    */
   basePath?: string;
+  /**
+   * Refuses every caller whom `authorize` has not bound to a tenant, for a control plane that only customers use.
+   * @default false
+   */
+  requireTenant?: boolean;
   /** The largest request body. @default 262144 (256 KiB) */
   maxBodyBytes?: number;
   /** Told of what went wrong inside: a store that does not answer, an authorizer that throws or answers nonsense. */
@@ -27,14 +43,32 @@ export interface AdminHandlerOptions {
   logger?: Logger;
 }
 
-/** What a host that is not Fetch-native knows better than the Request does. */
+const OPTIONS: KnownKeys<AdminHandlerOptions> = {
+  authorize: true,
+  basePath: true,
+  requireTenant: true,
+  maxBodyBytes: true,
+  onError: true,
+  logger: true,
+};
+
+/** What the application adds to a request. Hosts pass things of their own in its place: nothing else of it is looked at. */
 export interface AdminContext {
-  /** The path relative to the mount, percent-encoded, without the query. @default the URL's path without `basePath` */
-  path?: string;
+  /** Handed to `authorize` as it is. */
+  host?: unknown;
+}
+
+/** What a host that is not Fetch-native knows better than the Request does. */
+export interface HostContext extends AdminContext {
+  /**
+   * The path relative to the mount, percent-encoded, without the query; null when it is not below the mount.
+   * @default the URL's path without `basePath`
+   */
+  path?: string | null;
+  /** The query as it came, with its `?`; empty when there is none. @default the URL's */
+  search?: string;
   /** The method as it came, for one that no Request can have. @default the Request's */
   method?: string;
-  /** Handed to `authorize`. */
-  host?: unknown;
 }
 
 export type AdminHandler = (request: Request, context?: AdminContext) => Promise<Response>;
@@ -45,39 +79,36 @@ export type AdminHandler = (request: Request, context?: AdminContext) => Promise
  */
 export function createAdminHandler(sender: Sender, options: AdminHandlerOptions = {}): AdminHandler {
   const answer = createControlPlane(sender, options);
-  return async (request, context) => toResponse(await answer(request, context));
+  return async (request, context) => toResponse(await answer(request, { host: context?.host }));
 }
 
-export type ControlPlane = (request: Request, context?: AdminContext) => Promise<Answer>;
+export type ControlPlane = (request: Request, context: HostContext) => Promise<Answer>;
 
 /** What every kind of host shares: a request in, what to answer out. It never rejects. */
 export function createControlPlane(sender: Sender, options: AdminHandlerOptions): ControlPlane {
-  const { authorize, maxBodyBytes = 256 * 1024, onError } = options;
+  const problem = unknownKey(options, OPTIONS);
+  if (problem !== null) throw new HookplaneError('INVALID_OPTIONS', `The control plane ${problem}`);
+  const { authorize, requireTenant = false, maxBodyBytes = 256 * 1024 } = options;
   // A logger that throws must not change an answer.
   const logger = safeLogger(options.logger ?? defaultLogger);
+  const report = createReport(options);
   const basePath = normalizeBasePath(options.basePath ?? '');
   if (authorize !== undefined && typeof authorize !== 'function') {
     throw new HookplaneError('INVALID_OPTIONS', 'authorize must be a function');
+  }
+  if (typeof requireTenant !== 'boolean') {
+    throw new HookplaneError('INVALID_OPTIONS', 'requireTenant must be a boolean');
   }
   if (!Number.isInteger(maxBodyBytes) || maxBodyBytes < 1) {
     throw new HookplaneError('INVALID_OPTIONS', 'maxBodyBytes must be a whole number ≥ 1');
   }
   const router = createRouter(ROUTES);
+  const openApi = openApiWriter();
   let warned = false;
 
-  /** Never rejects, though onError may throw, or be an async function that rejects. */
-  async function report(error: unknown, requestId: string): Promise<void> {
-    try {
-      if (onError) await onError(error, { requestId });
-      else logger.error('The control plane failed', { requestId, error: describe(error) });
-    } catch (second) {
-      logger.error('onError of the control plane threw', { requestId, error: describe(second) });
-    }
-  }
-
-  async function answer(request: Request, context: AdminContext, requestId: () => string): Promise<Answer> {
-    const { pathname, search } = locate(request.url);
-    const path = context.path ?? relativePath(pathname, basePath);
+  async function answer(request: Request, context: HostContext, requestId: () => string): Promise<Answer> {
+    const pathname = publicPath(request);
+    const path = context.path === undefined ? relativePath(pathname(), basePath) : context.path;
     const match: Match =
       path === null ? { kind: 'none' } : router.match(context.method ?? request.method, path);
 
@@ -92,40 +123,76 @@ export function createControlPlane(sender: Sender, options: AdminHandlerOptions)
       params: match.kind === 'route' ? match.params : {},
       host: context.host,
     });
+    if ('fault' in verdict) void report(verdict.fault, requestId());
     if (!verdict.allowed) {
-      if ('fault' in verdict) void report(verdict.fault, requestId());
       throw verdict.status === 401
-        ? new HookplaneError('UNAUTHORIZED', 'Authentication is required')
-        : new HookplaneError('FORBIDDEN', 'No access');
+        ? new HookplaneError('UNAUTHORIZED', verdict.publicMessage ?? 'Authentication is required')
+        : new HookplaneError('FORBIDDEN', verdict.publicMessage ?? 'No access');
     }
-    const scope = verdict.tenantId === undefined ? sender : sender.forTenant(verdict.tenantId);
-
+    if (requireTenant && verdict.tenantId === undefined) {
+      void report(new TypeError('authorize allowed a caller without a tenantId: requireTenant'), requestId());
+      throw new HookplaneError('FORBIDDEN', 'No access');
+    }
+    if (verdict.readOnly && !isSafe(context.method ?? request.method)) {
+      throw new HookplaneError('FORBIDDEN', 'The access is read-only: it allows GET and HEAD');
+    }
     const { route, params } = found(match);
+    if (verdict.readOnly && route.revealsSecret) {
+      throw new HookplaneError('FORBIDDEN', 'The access is read-only: it shows no secrets');
+    }
+    const scope = scopeOf(sender, verdict, route, requestId);
     route.before?.({ scope, params });
-    const query = readQuery(route, search);
-    const result = await route.run({ scope, params, query, body: await readBody(route, body) });
-    const headers: Record<string, string> =
+    const query = readQuery(route, context.search ?? new URL(request.url).search);
+    const sent = readHeaders(route, request.headers);
+    const result = await route.run({
+      scope,
+      params,
+      query,
+      headers: sent,
+      body: await readBody(route, body),
+      openApi: () => openApi(mountOf(pathname(), path ?? '')),
+    });
+    const headers =
       result.createdId === undefined
-        ? {}
-        : { location: `${pathname.replace(/\/$/, '')}/${result.createdId}` };
-    return jsonAnswer(result.status, result.body, headers);
+        ? undefined
+        : {
+            location: locationOf(result.createdId, pathname(), context.path !== undefined || basePath !== ''),
+          };
+    return result.text === undefined
+      ? jsonAnswer(result.status, result.body, headers)
+      : textAnswer(result.status, result.text, route.mediaType, headers);
   }
 
-  return async (request, context = {}) => {
+  return async (request, context) => {
     let known: string | undefined;
     const requestId = () => {
       known ??= createId('req', Date.now());
       return known;
     };
+    let isHead = false;
     let given: Answer;
     try {
+      isHead = (context.method ?? request.method) === 'HEAD';
       given = await answer(request, context, requestId);
     } catch (error) {
       given = errorAnswer(error, requestId);
       if (given.status >= 500) void report(error, requestId());
     }
-    return (context.method ?? request.method) === 'HEAD' ? { ...given, body: null } : given;
+    return isHead ? { ...given, body: null } : given;
   };
+}
+
+/** All that a route is given of its caller: a scope, which records what has to be answered for later. */
+function scopeOf(
+  sender: Sender,
+  { tenantId, actor }: Caller,
+  route: Route,
+  requestId: () => string,
+): SenderScope {
+  if (isSafe(route.method) && !route.revealsSecret) {
+    return tenantId === undefined ? sender : sender.forTenant(tenantId);
+  }
+  return sender.forCaller({ ...(tenantId !== undefined && { tenantId }), actor, requestId: requestId() });
 }
 
 function found(match: Match): { route: Route; params: Record<string, string> } {
@@ -158,18 +225,40 @@ async function readBody(route: Route, body: SharedBody): Promise<Record<string, 
   return value ?? {};
 }
 
-function locate(url: string): { pathname: string; search: string } {
-  const { pathname, search } = new URL(url);
-  return { pathname, search };
+/** The path of the URL, for the few requests that need it: parsing a URL takes longer than routing does. */
+function publicPath(request: Request): () => string {
+  let known: string | undefined;
+  return () => {
+    known ??= new URL(request.url).pathname;
+    return known;
+  };
 }
 
-function normalizeBasePath(basePath: string): string {
+/** The path that the request saw the control plane at; empty for the root. */
+function mountOf(pathname: string, path: string): string {
+  return pathname.endsWith(path) ? pathname.slice(0, pathname.length - path.length) : '';
+}
+
+/** Whole where the prefix is known; where the host may have stripped one, relative to the URL of the request. */
+function locationOf(id: string, pathname: string, prefixKnown: boolean): string {
+  const collection = pathname.replace(/\/$/, '');
+  if (prefixKnown) return `${collection}/${id}`;
+  return collection === pathname ? `${collection.slice(collection.lastIndexOf('/') + 1)}/${id}` : id;
+}
+
+/**
+ * Without a slash at its end, and spelled as the paths of requests are, whose URLs are normalised.
+ * @throws HookplaneError `INVALID_OPTIONS`
+ */
+export function normalizeBasePath(basePath: string): string {
   const trimmed = basePath.replace(/\/+$/, '');
-  if (trimmed !== '' && !trimmed.startsWith('/')) {
-    throw new HookplaneError('INVALID_OPTIONS', `basePath must begin with "/": ${JSON.stringify(basePath)}`);
+  if (trimmed !== '' && !/^\/[^?#]*$/.test(trimmed)) {
+    throw new HookplaneError(
+      'INVALID_OPTIONS',
+      `basePath must begin with "/" and have no query: ${JSON.stringify(basePath)}`,
+    );
   }
-  // Spelled as the paths of requests are: their URLs are normalised.
-  return trimmed === '' ? '' : new URL(trimmed, 'http://localhost').pathname;
+  return trimmed === '' ? '' : new URL(`http://localhost${trimmed}`).pathname;
 }
 
 /** Null when the path is not under the prefix. */
@@ -177,8 +266,4 @@ function relativePath(pathname: string, basePath: string): string | null {
   if (basePath === '') return pathname;
   if (pathname === basePath) return '/';
   return pathname.startsWith(`${basePath}/`) ? pathname.slice(basePath.length) : null;
-}
-
-function describe(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { HookplaneError } from '../model/errors.js';
-import { MAX_LIMIT } from '../model/page.js';
+import type { AttemptStatus } from '../model/message.js';
+import { DEFAULT_LIMIT, MAX_LIMIT } from '../model/page.js';
 import { tenantId } from '../model/tenant.js';
 import type { QueryParameter, Route } from './route.js';
 
@@ -15,17 +16,57 @@ const MAX_VALUES = 256;
 
 /** What every list takes. */
 export const pageQuery = {
-  limit: { schema: limit },
-  cursor: { schema: z.string().min(1) },
+  limit: {
+    schema: limit,
+    shownAs: z.int().min(1).default(DEFAULT_LIMIT),
+    description: `How many rows a page has; above ${MAX_LIMIT} it means ${MAX_LIMIT}.`,
+  },
+  cursor: {
+    schema: z.string().min(1),
+    description: 'The `nextCursor` of the page before, with the same filters.',
+  },
 } satisfies Record<string, QueryParameter>;
 
-export const tenantQuery = { tenantId: { schema: tenantId } } satisfies Record<string, QueryParameter>;
+export const tenantQuery = {
+  tenantId: {
+    schema: tenantId,
+    description: 'Only what is this tenant’s. A caller that is bound to another may not say so.',
+  },
+} satisfies Record<string, QueryParameter>;
+
+/** A range of time, which the operation reads. */
+export const rangeQuery = {
+  since: {
+    schema: z.string().min(1),
+    description:
+      'What happened then or later: an RFC 3339 time with an offset, or a date, which means midnight UTC.',
+  },
+  until: { schema: z.string().min(1), description: 'What happened before then, in the same forms.' },
+} satisfies Record<string, QueryParameter>;
 
 /** One of the given words. */
 export function oneOf<const Word extends string>(words: readonly Word[]): z.ZodType<Word, string> {
-  return z.string().refine((text): text is Word => (words as readonly string[]).includes(text), {
-    message: `must be one of ${words.join(', ')}`,
-  }) as unknown as z.ZodType<Word, string>;
+  return z.enum(words, `must be one of ${words.join(', ')}`) as z.ZodType<Word, string>;
+}
+
+/** The spec narrows by delivery status: `delivered` is the word for an attempt that succeeded. */
+const ATTEMPT_WORDS: Record<'succeeded' | 'failed' | 'delivered', AttemptStatus> = {
+  succeeded: 'succeeded',
+  failed: 'failed',
+  delivered: 'succeeded',
+};
+
+export const attemptQuery = {
+  status: {
+    schema: oneOf(Object.keys(ATTEMPT_WORDS) as (keyof typeof ATTEMPT_WORDS)[]),
+    description: 'Only attempts that ended so; `delivered` is another word for `succeeded`.',
+  },
+} satisfies Record<string, QueryParameter>;
+
+/** The query of a list of attempts, with their status in place of the word for it. */
+export function readAttemptStatus({ status: word, ...query }: Record<string, unknown>) {
+  const status = word === undefined ? undefined : ATTEMPT_WORDS[word as keyof typeof ATTEMPT_WORDS];
+  return { ...query, status };
 }
 
 /**
@@ -53,6 +94,17 @@ export function readQuery(route: Route, search: string): Record<string, unknown>
     query[name] = parameter.many ? values : values[0];
   }
   return query;
+}
+
+/** The headers that the route looks at. */
+export function readHeaders(route: Route, headers: Headers): Record<string, string> {
+  const names = Object.keys(route.headers ?? {});
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = headers.get(name);
+      return value === null ? [] : [[name, value]];
+    }),
+  );
 }
 
 function invalid(message: string): HookplaneError {

@@ -48,12 +48,22 @@ export interface Answer {
 }
 
 /** @param body written as JSON; undefined is no body */
-export function jsonAnswer(status: number, body: unknown, headers: Record<string, string> = {}): Answer {
+export function jsonAnswer(status: number, body: unknown, headers?: Record<string, string>): Answer {
   return {
     status,
-    headers: { ...HEADERS, ...headers },
+    headers: headers ? { ...HEADERS, ...headers } : HEADERS,
     body: body === undefined ? null : JSON.stringify(body),
   };
+}
+
+/** @param mediaType what the text is. @default JSON */
+export function textAnswer(
+  status: number,
+  text: string,
+  mediaType = HEADERS['content-type'],
+  headers: Record<string, string> = {},
+): Answer {
+  return { status, headers: { ...HEADERS, 'content-type': mediaType, ...headers }, body: text };
 }
 
 /**
@@ -74,19 +84,20 @@ export function errorAnswer(error: unknown, requestId: () => string): Answer {
   return jsonAnswer(status, body, headers);
 }
 
-/** What responses were made of, for a host that can write it at once and need not read it back. */
-const answers = new WeakMap<Response, Answer>();
+/**
+ * What a response was made of, for a host that can write it at once and need not read it back. A property of it, since
+ * a WeakMap of what lives as short as this keeps the garbage collector busy.
+ */
+const ANSWER = Symbol('answer');
 
 /** @param ResponseClass the host's own, where it has a cheaper one than the native */
 export function toResponse(answer: Answer, ResponseClass = Response): Response {
-  const response = new ResponseClass(answer.body, answer);
-  answers.set(response, answer);
-  return response;
+  return Object.assign(new ResponseClass(answer.body, answer), { [ANSWER]: answer });
 }
 
 /** The answer that a response was made of here; undefined for any other response. */
 export function knownAnswer(response: unknown): Answer | undefined {
-  return typeof response === 'object' && response !== null ? answers.get(response as Response) : undefined;
+  return (response as { [ANSWER]?: Answer } | null | undefined)?.[ANSWER];
 }
 
 /** A path that is known, asked for by a method that it does not have. */

@@ -1,21 +1,28 @@
 import type { Route } from './route.js';
+import { listAudit } from './routes/audit.js';
 import {
   createEndpoint,
   deleteEndpoint,
   disableEndpoint,
   enableEndpoint,
   getEndpoint,
+  getEndpointStats,
+  getSecret,
+  listEndpointAttempts,
   listEndpoints,
   rotateSecret,
+  testEndpoint,
   updateEndpoint,
 } from './routes/endpoints.js';
 import { getHealth } from './routes/health.js';
 import { generateAsymmetricKey, generateSymmetricKey } from './routes/keys.js';
-import { getMessage, listAttempts, listMessages } from './routes/messages.js';
+import { expungePayload, getMessage, listAttempts, listMessages, sendMessage } from './routes/messages.js';
+import { getMetrics } from './routes/metrics.js';
+import { getOpenApi } from './routes/openapi.js';
 import { reconcile, replay } from './routes/replay.js';
 import { deleteTenant, getTenant, listTenants, setTenantRateLimit } from './routes/tenants.js';
 
-/** Every route of the control plane, in the order of the spec (§4). */
+/** Every route of the control plane, in the order of the spec (§4); then those that it does not have. */
 export const ROUTES: readonly Route[] = [
   listEndpoints,
   createEndpoint,
@@ -37,4 +44,13 @@ export const ROUTES: readonly Route[] = [
   getMessage,
   listAttempts,
   getHealth,
+  listEndpointAttempts,
+  getEndpointStats,
+  getSecret,
+  testEndpoint,
+  sendMessage,
+  expungePayload,
+  listAudit,
+  getMetrics,
+  getOpenApi,
 ];

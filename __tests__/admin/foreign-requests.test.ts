@@ -1,0 +1,138 @@
+import { createServerAdapter } from '@whatwg-node/server';
+import { createAdminHandler } from '../../lib/admin/handler.js';
+import { expectError } from './expectations.js';
+import { answerOf, openPlane, type Plane } from './plane.js';
+import { countedBody, inPieces } from './streams.js';
+
+const ORIGIN = 'http://localhost';
+const BODY = JSON.stringify({ url: 'https://example.com/hook', description: 'Zoë 東京 👩🏽‍🚀' });
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+let plane: Plane;
+let asked: Request[];
+let onError: jest.Mock;
+beforeAll(async () => {
+  plane = await openPlane({ lifetime: 'file' });
+});
+beforeEach(() => {
+  asked = [];
+  onError = jest.fn();
+});
+
+const ask = (request: Request) => {
+  const authorize = (shown: Request) => asked.push(shown) > 0;
+  return answerOf(createAdminHandler(plane.sender, { authorize, onError })(request));
+};
+
+/** A request of the kind that `createServerAdapter` makes unless it is told otherwise. */
+function light(path: string, init: RequestInit = {}): Request {
+  const made: Request[] = [];
+  const adapter = createServerAdapter((request) => {
+    made.push(request);
+    return new Response();
+  });
+  void adapter.fetch(`${ORIGIN}${path}`, { method: 'GET', ...init });
+  return made[0]!;
+}
+
+/** One that only inherits from the native kind, as @hono/node-server makes it beside untouched globals. */
+function derived(path: string, init: RequestInit = {}): Request {
+  const inner = new Request(`${ORIGIN}${path}`, init);
+  const read = ['method', 'url', 'headers', 'body', 'bodyUsed', 'signal'] as const;
+  return Object.create(
+    Request.prototype,
+    Object.fromEntries(read.map((name) => [name, { get: () => inner[name] }])),
+  ) as Request;
+}
+
+describe.each([
+  ['made by a library', light],
+  ['that only looks native', derived],
+])('a request %s', (_kind, make) => {
+  it('is answered, and authorize may read its body', async () => {
+    const answer = await ask(make('/endpoints', { method: 'POST', headers: JSON_TYPE, body: BODY }));
+    expect(answer).toMatchObject({ status: 201, body: JSON.parse(BODY) });
+    const [shown] = asked;
+    expect([shown!.method, shown!.url, shown!.headers.get('content-type')]).toEqual([
+      'POST',
+      `${ORIGIN}/endpoints`,
+      'application/json',
+    ]);
+  });
+
+  it('is shown to authorize as a native one, which can be cloned and wrapped', async () => {
+    const authorize = async (shown: Request) => {
+      const wrapped = new Request(shown.clone(), { headers: { 'x-added': '1' } });
+      return (await wrapped.text()) === BODY && (await shown.text()) === BODY;
+    };
+    const handler = createAdminHandler(plane.sender, { authorize, onError });
+    const request = make('/endpoints', { method: 'POST', headers: JSON_TYPE, body: BODY });
+    expect((await answerOf(handler(request))).status).toBe(201);
+    expect(onError).not.toHaveBeenCalled();
+  });
+
+  it('is given up when its signal says so', async () => {
+    const abort = new AbortController();
+    await ask(make('/endpoints', { method: 'POST', headers: JSON_TYPE, body: '{}', signal: abort.signal }));
+    expect(asked[0]!.signal.aborted).toBe(false);
+    abort.abort();
+    expect(asked[0]!.signal.aborted).toBe(true);
+  });
+});
+
+it('a request without a body that a library made is shown as a native one, too', async () => {
+  expect((await ask(light('/endpoints', { headers: { 'x-a': '1' } }))).status).toBe(200);
+  expect([asked[0] instanceof Request, asked[0]!.headers.get('x-a')]).toEqual([true, '1']);
+});
+
+it.each(['TRACE', 'CONNECT'])('a %s that a library made has no route', async (method) => {
+  expectError(await ask(light('/endpoints', { method })), 'METHOD_NOT_ALLOWED');
+  expect(asked[0]!.method).toBe(method);
+});
+
+it('a stream with nothing in it and no type is no body, as some hosts give every POST a stream', async () => {
+  const post = (path: string, headers?: HeadersInit) =>
+    ask(
+      new Request(`${ORIGIN}${path}`, {
+        method: 'POST',
+        headers,
+        body: countedBody([]).stream,
+        duplex: 'half',
+      } as RequestInit),
+    );
+  expect((await post('/keys/symmetric')).status).toBe(201);
+  expectError(await post('/endpoints'), 'INVALID_BODY', 'The body is missing');
+  expectError(await post('/keys/symmetric', { 'content-type': 'text/plain' }), 'UNSUPPORTED_MEDIA_TYPE');
+});
+
+it('a stream without a type is refused for it when there is something in it', async () => {
+  const body = countedBody(inPieces(BODY));
+  const init = { method: 'POST', body: body.stream, duplex: 'half' } as RequestInit;
+  expectError(await ask(new Request(`${ORIGIN}/endpoints`, init)), 'UNSUPPORTED_MEDIA_TYPE');
+  expect(body.pulled()).toBe(7);
+});
+
+it.each<[string, (request: Request) => unknown]>([
+  ['has read', (request) => request.text()],
+  ['is reading', (request) => request.body!.getReader()],
+])('a body that the host %s is a fault that onError hears of, and no empty one', async (_how, take) => {
+  const request = new Request(`${ORIGIN}/endpoints`, { method: 'POST', headers: JSON_TYPE, body: BODY });
+  await take(request);
+  const { status, body } = await ask(request);
+  expect([status, body]).toEqual([
+    500,
+    { errorCode: 'INTERNAL', error: 'Internal error', requestId: expect.any(String) },
+  ]);
+  expect(onError.mock.calls).toEqual([
+    [
+      expect.objectContaining({ message: expect.stringContaining('has been read before') }),
+      expect.anything(),
+    ],
+  ]);
+});
+
+it('a body that the host has read is no matter where the route needs none', async () => {
+  const request = new Request(`${ORIGIN}/endpoints/x`, { method: 'DELETE', body: BODY });
+  await request.text();
+  expectError(await ask(request), 'ENDPOINT_NOT_FOUND');
+});

@@ -1,0 +1,16 @@
+import { type Authorize, decide, toDecision } from '../authorize.js';
+import { invalidOptions } from './invalid-options.js';
+
+/**
+ * The same decision, but whoever is allowed may only GET and HEAD, and no signing secrets: anything else is answered 403.
+ * @throws HookplaneError `INVALID_OPTIONS`
+ */
+export function readOnly(authorize: Authorize): Authorize {
+  if (typeof authorize !== 'function') {
+    throw invalidOptions('readOnly')('it needs an authorizer, a function');
+  }
+  return async (request, info) => {
+    const verdict = await decide(authorize, request, info);
+    return toDecision(verdict.allowed ? { ...verdict, readOnly: true } : verdict);
+  };
+}
