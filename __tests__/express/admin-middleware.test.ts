@@ -212,6 +212,15 @@ describe('basePath', () => {
     await request(app).get(`${prefix}/admin/endpoints`).expect(404);
   });
 
+  it.each(['/web hooks', '/web%20hooks', '/ü/x'])(
+    'may be written %s or as a URL spells it',
+    async (basePath) => {
+      const app = express().use(adminMiddleware(sender, { authorize: allow, basePath }));
+      const path = new URL(`http://localhost${basePath}/endpoints`).pathname;
+      expect((await send(await serve(app), { path })).status).toBe(200);
+    },
+  );
+
   it('is matched whole', async () => {
     const app = express().use(adminMiddleware(sender, options));
     await request(app).get('/adminendpoints').expect(404);

@@ -1,10 +1,17 @@
 import { createServerAdapter, Response as LightResponse } from '@whatwg-node/server';
-import { type AdminContext, type AdminHandlerOptions, createControlPlane } from '../admin/handler.js';
+import {
+  type AdminContext,
+  type AdminHandlerOptions,
+  createControlPlane,
+  normalizeBasePath,
+} from '../admin/handler.js';
 import { toResponse } from '../admin/response.js';
 import type { Sender } from '../sender/sender.js';
 import { createNodeMiddleware, type FetchContext, type NodeMiddleware } from './node-bridge.js';
 import { type HostRequest, mountPath } from './target.js';
 
+export type { FromHostOptions, HostSession } from './authorize.js';
+export { fromSession, fromUser } from './authorize.js';
 export type { NodeMiddleware } from './node-bridge.js';
 
 /** `authorize` finds `{ req, res }` of the host framework under `host`, with whatever earlier middleware put there. */
@@ -24,28 +31,30 @@ export interface AdminMiddlewareOptions extends AdminHandlerOptions {
  * @throws HookplaneError `INVALID_OPTIONS`
  */
 export function adminMiddleware(sender: Sender, options: AdminMiddlewareOptions = {}): NodeMiddleware {
-  const basePath = (options.basePath ?? '').replace(/\/+$/, '');
+  const basePath = normalizeBasePath(options.basePath ?? '');
   const answer = createControlPlane(sender, options);
-  // Beside the adapter: a context that it is given it copies, property by property, for more than all else it does.
-  const contexts = new WeakMap<Request, AdminContext>();
   const adapter = createServerAdapter(
     // The adapter's own Response costs a quarter of the native one. It goes no further than to our writer.
-    async (request) => toResponse(await answer(request, contexts.get(request)), LightResponse),
+    async (request) => toResponse(await answer(request, (request as AskedRequest)[CONTEXT]), LightResponse),
     { fetchAPI: { Request, Response, Headers, URL, ReadableStream } },
   );
   const handleRequest = adapter.handleRequest as (request: Request) => Response | Promise<Response>;
   return createNodeMiddleware(
-    async (request, context) => {
-      contexts.set(request, { ...context, path: pathBelow(basePath, context) });
+    async (request: AskedRequest, context) => {
+      request[CONTEXT] = basePath === '' ? context : { ...context, path: pathBelow(basePath, context) };
       return handleRequest(request);
     },
     { onError: reporter(options) },
   );
 }
 
+/** On the request, since a context that the adapter is given it copies, property by property, for more than all it does. */
+const CONTEXT = Symbol('context');
+
+type AskedRequest = Request & { [CONTEXT]?: AdminContext };
+
 /** What follows `basePath` in the public path; where the host mounts by itself as well, in the path below its mount. */
 function pathBelow(basePath: string, { path, host }: FetchContext): string {
-  if (basePath === '') return path;
   return (
     withoutPrefix(basePath, mountPath(host.req as HostRequest) + path) ??
     withoutPrefix(basePath, path) ??

@@ -9,6 +9,8 @@ import { parseTarget } from './target.js';
 export interface FetchContext {
   /** Below the mount, percent-encoded as it was sent. The authority for routing; `request.url` has been normalised. */
   path: string;
+  /** As it was sent, with its `?`. */
+  search: string;
   /** As it was sent. The authority over `request.method`: the Fetch standard has no request for TRACE. */
   method: string;
   host: NodeHost;
@@ -56,6 +58,7 @@ export function createNodeMiddleware(
     const request = toFetchRequest(req, res, target, (error) => void report(error, createRequestId()));
     const response: unknown = await handler(request, {
       path: target.path,
+      search: target.search,
       method: req.method ?? 'GET',
       host,
     });

@@ -22,36 +22,41 @@ export function toFetchRequest(
   const method = req.method ?? 'GET';
   const refused = REFUSED_METHODS.has(method.toUpperCase());
   const body = BODILESS_METHODS.has(method.toUpperCase()) ? null : requestBody(req, onLostBody);
-  const request = new Request(publicUrl(req, target), {
+  const init: RequestInit & { duplex?: 'half' } = {
     // A name that no route has: whoever clones the request must not find a method that some route answers.
     method: refused ? `X-${method}` : method,
     headers: fetchHeaders(req, body?.restored ? BODY_FRAMING : undefined),
-    ...(body ? { body: body.stream, duplex: 'half' } : undefined),
-  });
+  };
+  if (body) Object.assign(init, { body: body.stream, duplex: 'half' });
+  const request = new HostedRequest(publicUrl(req, target), init, res);
   if (refused) Object.defineProperty(request, 'method', { value: method });
-  defineSignal(request, res);
   return request;
 }
 
 function fetchHeaders(req: HostRequest, left: ReadonlySet<string> | undefined): Record<string, string> {
   const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(req.headers)) {
+  for (const name in req.headers) {
+    const value = req.headers[name];
     if (value === undefined || left?.has(name)) continue;
     headers[name] = Array.isArray(value) ? value.join(', ') : value;
   }
   return headers;
 }
 
-/** The `signal` option costs more than the rest of a `Request` together, and few handlers look at it. */
-function defineSignal(request: Request, res: ServerResponse): void {
-  let controller: AbortController | undefined;
-  Object.defineProperty(request, 'signal', {
-    configurable: true,
-    get(): AbortSignal {
-      controller ??= abortedBy(res);
-      return controller.signal;
-    },
-  });
+/** A native one; but the `signal` option costs more than all else of it, and few handlers look at the signal. */
+class HostedRequest extends Request {
+  readonly #res: ServerResponse;
+  #controller: AbortController | undefined;
+
+  constructor(url: string, init: RequestInit, res: ServerResponse) {
+    super(url, init);
+    this.#res = res;
+  }
+
+  override get signal(): AbortSignal {
+    this.#controller ??= abortedBy(this.#res);
+    return this.#controller.signal;
+  }
 }
 
 function abortedBy(res: ServerResponse): AbortController {

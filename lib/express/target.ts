@@ -56,8 +56,12 @@ function scheme(req: HostRequest): 'http' | 'https' {
 function authority(req: HostRequest): string {
   const { host } = req.headers;
   if (!host || !AUTHORITY.test(host) || repeatsHost(req.rawHeaders)) return 'localhost';
-  return URL.canParse(`http://${host}`) ? host : 'localhost';
+  if (host !== lastHost.text) lastHost = { text: host, valid: URL.canParse(`http://${host}`) };
+  return lastHost.valid ? host : 'localhost';
 }
+
+/** The clients of a server nearly all name the same host, and to parse it costs more than all else of the URL. */
+let lastHost = { text: '', valid: false };
 
 function repeatsHost(rawHeaders: readonly string[]): boolean {
   let hosts = 0;

@@ -1,0 +1,30 @@
+import { createCrossSiteGuard, type CrossSiteOptions } from '../admin/authorizers/cross-site.js';
+import type { HostRequest } from './target.js';
+
+/** What Express has on a request beside what every host has. */
+type ExpressRequest = HostRequest & { app?: { get?: (setting: string) => unknown } };
+
+/** Whether a request that was authenticated by a cookie has to be refused. */
+export type CsrfGuard = (request: Request, req: HostRequest) => boolean;
+
+/**
+ * The protection against cross-site requests of the authorizers that go by a session: it looks at requests that carry
+ * a `Cookie`, since without one the browser has sent nothing by itself.
+ * @throws HookplaneError `INVALID_OPTIONS`
+ */
+export function createCsrfGuard(options: CrossSiteOptions, where: string): CsrfGuard {
+  const isCrossSite = createCrossSiteGuard(options, where);
+  return (request, req) => request.headers.has('cookie') && isCrossSite(request, forwardedHost(req));
+}
+
+/** What a proxy that Express trusts (`trust proxy`) was asked for, as Express reads it: the first of several. */
+function forwardedHost(req: ExpressRequest): string | undefined {
+  const header = trustsPeer(req) ? req.headers['x-forwarded-host'] : undefined;
+  return typeof header === 'string' ? header.split(',', 1)[0]?.trim() || undefined : undefined;
+}
+
+/** `req.host` of Express would tell, but that of version 4 has no port. Both versions keep the function behind it. */
+function trustsPeer({ app, socket }: ExpressRequest): boolean {
+  const trust = app?.get?.('trust proxy fn');
+  return typeof trust === 'function' && trust.call(app, socket.remoteAddress, 0) === true;
+}
