@@ -1,5 +1,8 @@
 import type { Store } from '../../lib/store/store.js';
+import { auditContract } from './store/audit.js';
+import { endpointAttemptsContract } from './store/endpoint-attempts.js';
 import { endpointStoreContract } from './store/endpoints.js';
+import { expungeContract } from './store/expunge.js';
 import { leaseContract } from './store/lease.js';
 import { messageListContract } from './store/message-lists.js';
 import { messageStoreContract } from './store/messages.js';
@@ -42,6 +45,7 @@ export function storeContract(name: string, open: OpenStore): void {
     describe('once opened', () => {
       beforeEach(() => store().open());
       describe('endpoints', () => endpointStoreContract(store));
+      describe('attempts of an endpoint', () => endpointAttemptsContract(store));
       describe('messages', () => messageStoreContract(store));
       describe('lists of messages', () => messageListContract(store));
       describe('tenants', () => tenantStoreContract(store));
@@ -50,7 +54,9 @@ export function storeContract(name: string, open: OpenStore): void {
       describe('settling', () => settleContract(store));
       describe('requeueing', () => requeueContract(store));
       describe('the status of a message', () => rollUpContract(store));
+      describe('expunging', () => expungeContract(store));
       describe('workers', () => workerStoreContract(store));
+      describe('the audit log', () => auditContract(store));
       describe('shared by several stores', () => sharedStoreContract(current));
     });
   });

@@ -315,6 +315,37 @@ export function endpointStoreContract(store: () => Store): void {
     });
   });
 
+  describe('the secrets of an endpoint', () => {
+    const secrets = (id: string, now: number, tenant?: string) => store().endpoints.secrets(tenant, id, now);
+
+    test('are those that sign, newest first, with the time at which each ends', async () => {
+      const { id } = await addEndpoint(store(), { tenantId: 'acme' });
+      const other = await addEndpoint(store(), { tenantId: 'acme' });
+      expect(await secrets(id, T0, 'acme')).toEqual([{ secret: 'whsec_first', expiresAt: null }]);
+      await rotate(id, 'second', T0 + 5000, T0);
+      await rotate(id, 'third', T0 + 1000, T0 + 1);
+      const [third, second, first] = [
+        { secret: 'third', expiresAt: null },
+        { secret: 'second', expiresAt: T0 + 1000 },
+        { secret: 'whsec_first', expiresAt: T0 + 5000 },
+      ];
+      expect(await secrets(id, T0 + 999)).toEqual([third, second, first]);
+      expect(await secrets(id, T0 + 1000)).toEqual([third, first]);
+      expect(await secrets(id, T0 + 5000)).toEqual([third]);
+      expect(await secrets(other.id, T0)).toEqual([{ secret: 'whsec_first', expiresAt: null }]);
+    });
+
+    test.each([
+      ['another tenant', 'acme'],
+      ['no tenant', null],
+    ])('are nothing to a tenant that the endpoint of %s does not exist for', async (_whose, tenantId) => {
+      const { id } = await addEndpoint(store(), { tenantId });
+      for (const scope of ['other', '', 'null', 'ACME']) expect(await secrets(id, T0, scope)).toBeNull();
+      await store().endpoints.delete(undefined, id, T0);
+      expect(await secrets(id, T0)).toBeNull();
+    });
+  });
+
   describe('deleting', () => {
     test('cancels what is owed, keeps what was, and leaves other endpoints theirs', async () => {
       const gone = await addEndpoint(store());

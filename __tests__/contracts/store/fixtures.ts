@@ -64,6 +64,7 @@ export function newMessage(endpointIds: string[], fixture: Partial<NewMessage> =
     idempotencyKey: null,
     fingerprint: '',
     payload: `{"type":"${type}","timestamp":"${new Date(createdAt).toISOString()}","data":{}}`,
+    traceContext: null,
     createdAt,
     expiresAt: createdAt + 30 * 86_400_000,
     endpointIds,
@@ -129,9 +130,9 @@ export async function settle(
     news = [],
     now = T0,
   }: { owner?: string; news?: readonly EndpointNews[]; now?: number } = {},
-): Promise<Pick<TurnResult, 'refused' | 'paused'>> {
-  const { refused, paused } = await turn(store, { owner, settlements, news, now });
-  return { refused, paused };
+): Promise<Pick<TurnResult, 'refused' | 'paused' | 'recovered'>> {
+  const { refused, paused, recovered } = await turn(store, { owner, settlements, news, now });
+  return { refused, paused, recovered };
 }
 
 /** The lanes that `share` is shown. */

@@ -115,6 +115,7 @@ export function leaseContract(store: () => Store): void {
         tenantId: 'acme',
         channels: ['eu'],
         payload: '{"a":1}',
+        traceContext: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01 a=b',
         expiresAt: T0 + 99_000,
       });
       expect(await lease(store())).toEqual([
@@ -135,6 +136,7 @@ export function leaseContract(store: () => Store): void {
             channels: ['eu'],
             createdAt: T0,
             payload: '{"a":1}',
+            traceContext: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01 a=b',
           },
           target: { endpoint, secrets: ['whsec_first'], failingSince: null, slowStep: 0 },
         },

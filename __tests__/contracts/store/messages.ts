@@ -248,7 +248,7 @@ export function messageStoreContract(store: () => Store): void {
         const query = { tenant: scope, messageId, status: undefined, after: null, limit: 9 };
         expect(await store().messages.attempts(query)).toBeNull();
       }
-      expect(await store().messages.owner(undefined, messageId)).toEqual({ tenantId });
+      expect(await store().messages.owner(undefined, messageId)).toEqual({ tenantId, expunged: false });
       expect(await store().messages.owner(undefined, 'msg_none')).toBeNull();
       expect(await store().messages.get(undefined, 'msg_none')).toBeNull();
     },

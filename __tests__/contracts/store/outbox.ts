@@ -97,9 +97,13 @@ export function outboxContract(store: () => Store): void {
 
   describe('expiring', () => {
     test('ends what is owed past its time, of a paused endpoint too, and answers it', async () => {
-      const a = await addEndpoint(store());
-      const paused = await addEndpoint(store());
-      const messageId = await addMessage(store(), [a.id, paused.id], { expiresAt: T0 + 100 });
+      const a = await addEndpoint(store(), { tenantId: 'acme' });
+      const paused = await addEndpoint(store(), { tenantId: 'acme' });
+      const messageId = await addMessage(store(), [a.id, paused.id], {
+        tenantId: 'acme',
+        type: 'a.b',
+        expiresAt: T0 + 100,
+      });
       const other = await addMessage(store(), [a.id], { expiresAt: T0 + 101 });
       await store().endpoints.pause(undefined, paused.id, 'manual', T0);
       expect(await store().outbox.expire(T0 + 99, 10)).toEqual([]);
@@ -107,8 +111,8 @@ export function outboxContract(store: () => Store): void {
       expect(ended).toHaveLength(2);
       expect(ended).toEqual(
         expect.arrayContaining([
-          { messageId, endpointId: a.id },
-          { messageId, endpointId: paused.id },
+          { messageId, endpointId: a.id, messageType: 'a.b', tenantId: 'acme' },
+          { messageId, endpointId: paused.id, messageType: 'a.b', tenantId: 'acme' },
         ]),
       );
       for (const endpointId of [a.id, paused.id]) {
@@ -146,7 +150,9 @@ export function outboxContract(store: () => Store): void {
       const flying = await addMessage(store(), [id], { expiresAt: T0 + 5 });
       await lease(store());
       expect(await store().outbox.expire(T0 + 10, 10)).toEqual([]);
-      expect(await store().outbox.expire(T0 + LEASE_MS, 10)).toEqual([{ messageId: flying, endpointId: id }]);
+      expect(await store().outbox.expire(T0 + LEASE_MS, 10)).toMatchObject([
+        { messageId: flying, endpointId: id, tenantId: null },
+      ]);
       expect(await statusOf(store(), done)).toBe('delivered');
     });
   });

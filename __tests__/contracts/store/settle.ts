@@ -31,6 +31,7 @@ export function settleContract(store: () => Store): void {
     expect(await settle(store(), [settlement], { now: T0 + 50 })).toEqual({
       refused: [],
       paused: [],
+      recovered: [],
     });
     expect(await deliveryOf(store(), messageId, id)).toEqual({
       endpointId: id,
@@ -99,7 +100,7 @@ export function settleContract(store: () => Store): void {
   });
 
   test('nothing may be settled', async () => {
-    expect(await settle(store(), [])).toEqual({ refused: [], paused: [] });
+    expect(await settle(store(), [])).toEqual({ refused: [], paused: [], recovered: [] });
   });
 
   describe('a lease that is no more', () => {
@@ -215,6 +216,28 @@ export function settleContract(store: () => Store): void {
       expect(await failingSince()).toBeNull();
     });
 
+    test('one that had failed has recovered when it succeeds: it is answered once, with its first failure', async () => {
+      await tell({ failedAt: T0 + 100 });
+      await tell({ failedAt: T0 + 500 });
+      expect((await tell({ failedAt: T0 + 600 })).recovered).toEqual([]);
+      const { recovered } = await tell({ succeeded: true }, T0 + 700);
+      expect(recovered).toEqual([
+        { endpoint: await store().endpoints.get(undefined, id), failingSince: T0 + 100 },
+      ]);
+      expect((await tell({ succeeded: true })).recovered).toEqual([]);
+    });
+
+    test('one that was only slow, or was enabled, or has moved, has not recovered', async () => {
+      await tell({ slowUntil: T0 + 5000 });
+      expect((await tell({ succeeded: true })).recovered).toEqual([]);
+      await tell({ failedAt: T0 });
+      await store().endpoints.resume(undefined, id, T0);
+      expect((await tell({ succeeded: true })).recovered).toEqual([]);
+      await tell({ failedAt: T0 });
+      expect((await tell({ succeeded: true, url: 'https://example.com/before' })).recovered).toEqual([]);
+      expect((await tell({ succeeded: true })).recovered).toHaveLength(1);
+    });
+
     test('a slow one is left alone as long as was asked, the furthest counts, until it succeeds', async () => {
       await tell({ slowUntil: T0 + 5000 });
       expect(await lanesAt(store(), T0)).toMatchObject([{ slowUntil: T0 + 5000, slowStep: 1 }]);
@@ -255,7 +278,7 @@ export function settleContract(store: () => Store): void {
       await store().endpoints.delete(undefined, id, T0);
       const pause = { reason: 'gone', failingBefore: 0 } as const;
       const told = await tell({ succeeded: true, failedAt: T0, slowUntil: T0, pause });
-      expect(told).toEqual({ refused: [0], paused: [] });
+      expect(told).toEqual({ refused: [0], paused: [], recovered: [] });
     });
   });
 

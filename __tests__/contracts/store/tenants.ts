@@ -120,7 +120,7 @@ export function tenantStoreContract(store: () => Store): void {
         },
       ],
     });
-    expect(settled).toEqual({ refused: [0], paused: [] });
+    expect(settled).toEqual({ refused: [0], paused: [], recovered: [] });
     await addMessage(store(), [endpoint.id], { id: message, tenantId: 'acme' });
     const query = { tenant: undefined, messageId: message, status: undefined, after: null, limit: 9 };
     expect(await store().messages.attempts(query)).toEqual({ rows: [], next: null });
