@@ -1,4 +1,5 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { statSync } from 'node:fs';
+import { type FileHandle, mkdir, open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { sqliteStore } from '../../lib/store/sqlite.js';
@@ -6,6 +7,11 @@ import type { Store } from '../../lib/store/store.js';
 import {
   addEndpoint,
   addMessage,
+  addMessages,
+  deliveryOf,
+  each,
+  lanesAt,
+  LEASE_MS,
   lease,
   newMessage,
   settle,
@@ -15,6 +21,7 @@ import {
 import { storeContract } from '../contracts/store.js';
 import { onCleanUp } from '../support/clean-up.js';
 import { startSender, temporaryFolder } from '../support/sender.js';
+import { eventually } from '../support/wait-for.js';
 
 storeContract('SQLite, in a file', async () => {
   const file = join(await temporaryFolder(), 'store.sqlite');
@@ -95,6 +102,25 @@ describe('a database of the application', () => {
     expect(database.pragma('synchronous', { simple: true })).toBe(2);
   });
 
+  test('whose rows the application is going through is not available to writes until it has done', async () => {
+    const database = databaseOf(await newFile());
+    database.exec("create table mine (a text); insert into mine values ('x'), ('y')");
+    const store = storeOf({ database });
+    await store.open();
+    for (const _ of database.prepare('select a from mine').iterate()) {
+      await expect(addEndpoint(store)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    }
+    expect((await addEndpoint(store)).status).toBe('active');
+  });
+
+  test('may read integers as bigint by default', async () => {
+    const database = databaseOf(await newFile());
+    database.defaultSafeIntegers(true);
+    const store = storeOf({ database });
+    await store.open();
+    expect((await addEndpoint(store)).status).toBe('active');
+  });
+
   test('that the application closes under it is not available', async () => {
     const database = databaseOf(await newFile());
     const store = storeOf({ database });
@@ -102,6 +128,37 @@ describe('a database of the application', () => {
     database.close();
     await expect(store.endpoints.get(undefined, 'ep_a')).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
     await expect(addEndpoint(store)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+  });
+});
+
+describe('a deletion of an endpoint that was cut short', () => {
+  test('is brought to its end: what waits at once, what was leased when its lease is over', async () => {
+    const file = await newFile();
+    const store = storeOf({ file });
+    await store.open();
+    const { id } = await addEndpoint(store);
+    const [first, second] = await addMessages(store, id, 2);
+    await lease(store, { share: each(1) });
+    databaseOf(file).exec('delete from hookplane_endpoints');
+    const status = async (messageId: string) => (await deliveryOf(store, messageId, id))?.status;
+    expect(await store.outbox.cancelOrphans(T0 + 1)).toBe(1);
+    expect([await status(first!), await status(second!)]).toEqual(['pending', 'canceled']);
+    expect(await store.outbox.cancelOrphans(T0 + LEASE_MS)).toBe(1);
+    expect(await status(first!)).toBe('canceled');
+    expect(await store.outbox.cancelOrphans(T0 + LEASE_MS)).toBe(0);
+  });
+});
+
+describe('a schema that grows while a worker runs', () => {
+  test('changes nothing of what it reads', async () => {
+    const file = await newFile();
+    const store = storeOf({ file });
+    await store.open();
+    const { id } = await addEndpoint(store, { maxInFlight: 2 });
+    await addMessages(store, id, 3);
+    await lease(store, { now: T0 + 10, share: each(1) });
+    databaseOf(file).exec("alter table hookplane_endpoints add column later text not null default 'x'");
+    expect(await lanesAt(store, T0 + 10)).toMatchObject([{ endpointId: id, inFlight: 1, maxInFlight: 2 }]);
   });
 });
 
@@ -140,6 +197,94 @@ describe('every open', () => {
     await store.open();
     await lease(store);
     expect(database.pragma('synchronous', { simple: true })).toBe(1);
+  });
+});
+
+describe('a write', () => {
+  /** Stands between the store and the disk: each flush of a file waits until it is let go. */
+  async function holdFlushes() {
+    const probe = await open(__filename, 'r');
+    const flushes: { let: () => void; fail: (error: Error) => void }[] = [];
+    const spy = jest
+      .spyOn(Object.getPrototypeOf(probe) as FileHandle, 'sync')
+      .mockImplementation(
+        () => new Promise<void>((resolve, reject) => flushes.push({ let: resolve, fail: reject })),
+      );
+    await probe.close();
+    onCleanUp('test', 'sender', async () => spy.mockRestore());
+    return flushes;
+  }
+
+  async function openStore() {
+    const file = await newFile();
+    const store = storeOf({ file });
+    await store.open();
+    const endpoint = await addEndpoint(store);
+    const other = databaseOf(file);
+    const messages = () => other.prepare('select count(*) from hookplane_messages').pluck().get();
+    return { file, store, messages, send: () => addMessage(store, [endpoint.id]) };
+  }
+
+  test('is answered when the disk has it, and keeps nobody waiting until then', async () => {
+    const { store, messages, send } = await openStore();
+    const flushes = await holdFlushes();
+    let answered = false;
+    const sent = send().then(() => {
+      answered = true;
+    });
+    await eventually(() => expect(flushes).toHaveLength(1));
+    expect(messages()).toBe(1);
+    expect(await lease(store)).toHaveLength(1);
+    expect(answered).toBe(false);
+    flushes[0]!.let();
+    await sent;
+  });
+
+  test('that comes while the disk is busy shares the next flush with others that do', async () => {
+    const { messages, send } = await openStore();
+    const flushes = await holdFlushes();
+    const first = send();
+    await eventually(() => expect(flushes).toHaveLength(1));
+    const others = Promise.all([send(), send(), send()]);
+    await eventually(() => expect(messages()).toBe(4));
+    expect(flushes).toHaveLength(1);
+    flushes[0]!.let();
+    await first;
+    await eventually(() => expect(flushes).toHaveLength(2));
+    flushes[1]!.let();
+    await others;
+    expect(flushes).toHaveLength(2);
+  });
+
+  test('that the disk does not take is refused, and the next one is tried', async () => {
+    const { send } = await openStore();
+    const flushes = await holdFlushes();
+    const refused = expect(send()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    await eventually(() => expect(flushes).toHaveLength(1));
+    flushes[0]!.fail(Object.assign(new Error('i/o error'), { code: 'EIO' }));
+    await refused;
+    const next = send();
+    await eventually(() => expect(flushes).toHaveLength(2));
+    flushes[1]!.let();
+    await next;
+  });
+
+  test('after one that the disk did not take waits until the log has been moved into the database', async () => {
+    const { file, send } = await openStore();
+    const flushes = await holdFlushes();
+    const refused = expect(send()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    await eventually(() => expect(flushes).toHaveLength(1));
+    flushes[0]!.fail(Object.assign(new Error('i/o error'), { code: 'EIO' }));
+    await refused;
+    const reader = databaseOf(file);
+    reader.exec('begin; select count(*) from hookplane_messages');
+    await expect(send()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    reader.exec('commit');
+    const next = send();
+    await eventually(() => expect(flushes).toHaveLength(2));
+    expect(statSync(`${file}-wal`).size).toBe(0);
+    flushes[1]!.let();
+    await next;
   });
 });
 
@@ -239,7 +384,7 @@ describe('a full disk', () => {
     empty();
     const sent = await sender.send(large);
     expect(sent).toMatchObject({ duplicate: false, status: 'pending' });
-    expect((await sender.messages.get(sent.id)).payload.data).toBe(large.data);
+    expect((await sender.messages.get(sent.id)).payload!.data).toBe(large.data);
   });
 
   test('fails the sends of one moment together, and none of them is half there', async () => {

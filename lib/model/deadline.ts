@@ -1,8 +1,13 @@
-/** Rejects when the application's code has not answered in time: it must not hold what others wait for. */
-export function within<T>(answer: Promise<T>, ms: number, what: string): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`${what} did not answer within ${ms} ms`)), ms);
+/**
+ * Rejects when a promise has not settled in time: who is late must not hold what others wait for.
+ * @param late the error to reject with, or who is late
+ */
+export function within<T>(answer: Promise<T>, ms: number, late: string | (() => Error)): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const error = () =>
+    typeof late === 'string' ? new Error(`${late} did not answer within ${ms} ms`) : late();
+  const over = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(error()), ms);
   });
-  return Promise.race([answer, late]).finally(() => clearTimeout(timer));
+  return Promise.race([answer, over]).finally(() => clearTimeout(timer));
 }

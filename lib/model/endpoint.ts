@@ -67,13 +67,16 @@ const dataPath = z
     'names a property that no data has',
   );
 
-const clause = z
+export const filterClause = z
   .strictObject({ dataPath, equals: jsonValue })
   .refine((value) => Object.hasOwn(value, 'equals') && value.equals !== undefined, {
     path: ['equals'],
     message: 'is required',
   });
-const filter = z.union([z.array(clause).min(1, 'must hold at least one clause').max(32), clause]);
+export const filter = z.union([
+  z.array(filterClause).min(1, 'must hold at least one clause').max(32),
+  filterClause,
+]);
 
 export const retrySchedule = z.strictObject({
   delaysSeconds: z
@@ -137,6 +140,14 @@ export const secretRotation = z.strictObject({
 });
 /** `overlapSeconds`, default 86400, is how long the secrets before keep signing beside the new one; 0 revokes them at once. */
 export type SecretRotation = z.input<typeof secretRotation>;
+
+/** What an endpoint's attempts are signed with. */
+export interface EndpointSecrets {
+  /** The current one. */
+  secret: string;
+  /** Those that were rotated out and still sign beside it, newest first. */
+  previousSecrets: { secret: string; expiresAt: string }[];
+}
 
 /** What is said of a field of an endpoint that is not one. */
 export function unknownEndpointField(name: string): string {

@@ -79,4 +79,6 @@ export const endpointHeaders = z
     for (const { name, problem } of headerProblems(headers)) {
       context.addIssue({ code: 'custom', path: name ? [name] : [], message: problem });
     }
-  });
+  })
+  // In JSON Schema, which cannot say what code checks.
+  .meta({ type: 'object', additionalProperties: { type: 'string' } });

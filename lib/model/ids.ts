@@ -1,4 +1,4 @@
-export type IdPrefix = 'ep' | 'msg' | 'att' | 'sec' | 'wrk' | 'req';
+export type IdPrefix = 'ep' | 'msg' | 'att' | 'sec' | 'wrk' | 'req' | 'aud';
 
 /** Base 32 of Number.prototype.toString, 0-9 and a-v: its digits sort as their values do. */
 const RADIX = 32;

@@ -19,7 +19,9 @@ export const jsonObject = z
   .custom<Record<string, unknown>>(isPlainObject, 'must be an object')
   .superRefine((value, context) => {
     for (const issue of jsonProblems(value, [])) context.addIssue({ code: 'custom', ...issue });
-  });
+  })
+  // In JSON Schema, which cannot say what code checks.
+  .meta({ type: 'object' });
 
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -10,6 +10,7 @@ import { MAX_TYPE_LENGTH, MESSAGE_TYPE } from './types.js';
 export type MessageStatus = 'pending' | 'delivered' | 'failed' | 'unrouted';
 export const MESSAGE_STATUSES: readonly MessageStatus[] = ['pending', 'delivered', 'failed', 'unrouted'];
 
+/** `canceled`: the endpoint was deleted, or the payload of the message expunged. */
 export type DeliveryStatus = 'pending' | 'delivered' | 'failed' | 'canceled';
 
 export interface Message {
@@ -40,7 +41,8 @@ export interface Delivery {
 }
 
 export interface MessageDetail extends Message {
-  payload: Payload;
+  /** null once it was expunged. */
+  payload: Payload | null;
   deliveries: Delivery[];
 }
 
@@ -65,7 +67,7 @@ export type ErrorKind =
   | 'invalid_response'
   | 'transform';
 
-/** One request made for a delivery. */
+/** One request made for a delivery, or to test an endpoint. */
 export interface Attempt {
   id: string;
   messageId: string;
@@ -89,6 +91,12 @@ export interface Attempt {
   nextAttemptAt: string | null;
 }
 
+export const idempotencyKey = z
+  .string()
+  .min(1)
+  .max(255)
+  .regex(/^\P{Cc}*$/u, 'must hold no control characters');
+
 export const messageInput = z.strictObject({
   type: z
     .string()
@@ -105,13 +113,7 @@ export const messageInput = z.strictObject({
     ),
   tenantId: tenantId.nullable().optional(),
   channels: channelNames.nullable().optional(),
-  idempotencyKey: z
-    .string()
-    .min(1)
-    .max(255)
-    .regex(/^\P{Cc}*$/u, 'must hold no control characters')
-    .nullable()
-    .optional(),
+  idempotencyKey: idempotencyKey.nullable().optional(),
   expiresAt: z.string().nullable().optional(),
 });
 
@@ -127,4 +129,20 @@ export interface MessageInput {
   idempotencyKey?: string | null | undefined;
   /** RFC 3339; when it passes, what is still owed is given up. Default: the sender's `messageTtlSeconds` after the send. */
   expiresAt?: string | null | undefined;
+}
+
+/** The type of a test event, unless the caller gives another. */
+export const TEST_TYPE = 'hookplane.test';
+
+export const testInput = z.strictObject({
+  type: messageInput.shape.type.default(TEST_TYPE),
+  data: z.unknown().optional(),
+});
+
+/** What a test of an endpoint sends in place of its own event. */
+export interface TestInput {
+  /** @default 'hookplane.test' */
+  type?: string | undefined;
+  /** Any JSON value. @default an object with a sentence */
+  data?: unknown;
 }

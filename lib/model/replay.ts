@@ -1,6 +1,11 @@
 import { z } from 'zod';
+import { DEFAULT_LIMIT } from './page.js';
 
-const page = { limit: z.unknown().optional(), cursor: z.unknown().optional() };
+// Read where pages are, whose errors are of another code; `meta` is what JSON Schema is told.
+const page = {
+  limit: z.unknown().meta({ type: 'integer', minimum: 1, default: DEFAULT_LIMIT }).optional(),
+  cursor: z.unknown().meta({ type: 'string' }).optional(),
+};
 const id = z.string().min(1).max(128);
 
 const messageReplay = z.strictObject({

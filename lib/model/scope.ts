@@ -1,4 +1,12 @@
-import type { Endpoint, EndpointCreate, EndpointStatus, EndpointUpdate, SecretRotation } from './endpoint.js';
+import type { AuditedOperation, AuditEntry } from './audit.js';
+import type {
+  Endpoint,
+  EndpointCreate,
+  EndpointSecrets,
+  EndpointStatus,
+  EndpointUpdate,
+  SecretRotation,
+} from './endpoint.js';
 import type { Health } from './health.js';
 import type {
   Attempt,
@@ -8,6 +16,7 @@ import type {
   MessageInput,
   MessageStatus,
   SentMessage,
+  TestInput,
 } from './message.js';
 import type { PageRequest } from './page.js';
 import type {
@@ -17,6 +26,7 @@ import type {
   ReconcileResult,
   ReplayResult,
 } from './replay.js';
+import type { EndpointStats, StatsRequest } from './stats.js';
 import type { Tenant } from './tenant.js';
 
 export interface EndpointListRequest extends PageRequest {
@@ -39,7 +49,27 @@ export interface AttemptListRequest extends PageRequest {
   status?: AttemptStatus | undefined;
 }
 
-/** An endpoint together with its signing secret, which is shown when it is made and not again. */
+export interface EndpointAttemptListRequest extends AttemptListRequest {
+  /** When the attempt began: RFC 3339, inclusive. */
+  since?: string | undefined;
+  /** RFC 3339, exclusive. */
+  until?: string | undefined;
+}
+
+export interface AuditListRequest extends PageRequest {
+  /** The id of the actor. */
+  actor?: string | undefined;
+  operation?: AuditedOperation | undefined;
+  /** The endpoint, message or tenant that was changed. */
+  targetId?: string | undefined;
+  /** RFC 3339, inclusive. */
+  since?: string | undefined;
+  /** RFC 3339, exclusive. */
+  until?: string | undefined;
+  tenantId?: string | undefined;
+}
+
+/** An endpoint together with its signing secret, which is no part of the record. */
 export type EndpointWithSecret = Endpoint & { secret: string };
 
 export interface EndpointOperations {
@@ -62,6 +92,26 @@ export interface EndpointOperations {
     id: string,
     input?: SecretRotation,
   ): Promise<EndpointWithSecret & { previousSecretExpiresAt: string }>;
+  /** The secrets that sign at this moment. @throws `ENDPOINT_NOT_FOUND` */
+  secret(id: string): Promise<EndpointSecrets>;
+  /**
+   * Sends a signed `hookplane.test` event now, whatever the endpoint's filters say, and answers with the attempt.
+   * Neither the event nor the attempt is stored: their ids name nothing afterwards. It is not retried, and touches no
+   * failure count and no rate limit. It needs no started sender. It answers within the endpoint's deadline; where other
+   * tests take that up, with an attempt whose `errorKind` is `timeout`.
+   * @throws `ENDPOINT_NOT_FOUND`, `MESSAGE_VALIDATION`, `ENDPOINT_DISABLED`
+   */
+  test(id: string, input?: TestInput): Promise<Attempt>;
+  /** What was sent to it, newest first. @throws `ENDPOINT_NOT_FOUND`, `INVALID_QUERY` */
+  attempts(
+    id: string,
+    request?: EndpointAttemptListRequest,
+  ): Promise<{ attempts: Attempt[]; nextCursor: string | null }>;
+  /**
+   * How it has answered, per minute, hour or day. The range is at most a day of minutes or 31 days.
+   * @throws `ENDPOINT_NOT_FOUND`, `INVALID_QUERY`
+   */
+  stats(id: string, request?: StatsRequest): Promise<EndpointStats>;
 }
 
 export interface MessageOperations {
@@ -74,6 +124,12 @@ export interface MessageOperations {
     id: string,
     request?: AttemptListRequest,
   ): Promise<{ attempts: Attempt[]; nextCursor: string | null }>;
+  /**
+   * Removes the payload of a message and what receivers answered to it, and cancels what is still owed of it; the
+   * history stays readable. Again, it changes nothing.
+   * @throws `MESSAGE_NOT_FOUND`
+   */
+  expungePayload(id: string): Promise<void>;
 }
 
 export interface TenantOperations {
@@ -86,6 +142,15 @@ export interface TenantOperations {
   setMetadata(id: string, metadata: Record<string, unknown>): Promise<Tenant>;
   /** Removes the tenant with all that it has. @throws `TENANT_NOT_FOUND`, `FORBIDDEN` for another tenant */
   delete(id: string): Promise<void>;
+}
+
+export interface AuditOperations {
+  /**
+   * Who changed what through the control plane, and through scopes of `forCaller`; newest first. A bound scope is shown
+   * what concerns its tenant, and if there was one of that id before, which was deleted, nothing of that one.
+   * @throws `INVALID_QUERY`
+   */
+  list(request?: AuditListRequest): Promise<{ entries: AuditEntry[]; nextCursor: string | null }>;
 }
 
 export interface KeyOperations {
@@ -106,6 +171,7 @@ export interface SenderScope {
   readonly messages: MessageOperations;
   readonly tenants: TenantOperations;
   readonly keys: KeyOperations;
+  readonly audit: AuditOperations;
   /**
    * Stores a message and a delivery for every endpoint of its tenant that matches, in one transaction; answers when
    * that is durable.
@@ -126,4 +192,10 @@ export interface SenderScope {
   reconcile(request: ReconcileRequest): Promise<ReconcileResult>;
   /** Never rejects: a store that does not answer is a record that says so. */
   health(): Promise<Health>;
+  /**
+   * What there is to watch, in the text format of Prometheus, version 0.0.4. The store is counted for all processes;
+   * messages and attempts are counted by this sender, since it was made. A bound scope has its own outbox alone.
+   * Never rejects: a store that does not answer is a `hookplane_store_up` of 0.
+   */
+  metrics(): Promise<string>;
 }

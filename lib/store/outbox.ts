@@ -1,6 +1,7 @@
 import type { Endpoint, PausedReason } from '../model/endpoint.js';
 import type { AttemptStatus, AttemptTrigger, DeliveryStatus, ErrorKind } from '../model/message.js';
 import type { BucketTime, RateLimit } from '../model/rate-limit.js';
+import type { NewAuditEntry } from './audit.js';
 
 /** The scope of a caller: undefined sees every tenant. */
 export type TenantScope = string | undefined;
@@ -73,6 +74,7 @@ export interface LeasedDelivery extends LeaseKey {
     channels: string[] | null;
     createdAt: number;
     payload: string;
+    traceContext: string | null;
   };
   target: DeliveryTarget;
 }
@@ -133,9 +135,18 @@ export interface TurnResult {
   /** Indexes of settlements that were refused: their lease had been taken over, or their delivery was gone. */
   refused: number[];
   paused: Endpoint[];
+  /** Endpoints that had failed since then, and of which the news says that they succeed again. */
+  recovered: { endpoint: Endpoint; failingSince: number }[];
   leased: LeasedDelivery[];
   /** When the next delivery is due, as far as is known; null when none is. */
   nextAt: number | null;
+}
+
+export interface ExpiredDelivery {
+  messageId: string;
+  endpointId: string;
+  messageType: string;
+  tenantId: string | null;
 }
 
 export interface OutboxStore {
@@ -149,10 +160,10 @@ export interface OutboxStore {
   /** Cancels a batch of what is owed to endpoints that are gone; answers how many there were. */
   cancelOrphans(now: number): Promise<number>;
   /** Ends deliveries whose time is over; at most `limit` a call. Answers those it ended. */
-  expire(now: number, limit: number): Promise<{ messageId: string; endpointId: string }[]>;
+  expire(now: number, limit: number): Promise<ExpiredDelivery[]>;
   /**
    * Makes deliveries of one endpoint due at once, and makes those that are missing. One that is in flight is left
-   * alone. Answers the messages it did it for.
+   * alone, and so is one whose message was expunged. Answers the messages it did it for.
    */
   requeue(request: {
     endpointId: string;
@@ -161,6 +172,7 @@ export interface OutboxStore {
     webhookIds: readonly string[] | null;
     expiresAt: number;
     now: number;
+    audit?: NewAuditEntry | undefined;
   }): Promise<string[]>;
   /** Whether a delivery is leased at this moment. */
   inFlight(messageId: string, endpointId: string, now: number): Promise<boolean>;

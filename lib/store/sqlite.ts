@@ -116,7 +116,9 @@ const sqliteDialect: SqlDialect = {
     if (code === 'SQLITE_FULL')
       return new HookplaneError('STORE_UNAVAILABLE', 'The disk of the store is full', { cause: error });
     const closed = message === 'The database connection is not open';
-    if (closed || (typeof code === 'string' && UNAVAILABLE.test(code))) {
+    // While the application goes through the rows of a statement of its own on a database of its own.
+    const busy = message === 'This database connection is busy executing a query';
+    if (closed || busy || (typeof code === 'string' && UNAVAILABLE.test(code))) {
       return new HookplaneError('STORE_UNAVAILABLE', 'The store does not answer', { cause: error });
     }
     return null;

@@ -1,3 +1,4 @@
+import type { AuditedOperation, AuditEntry } from '../model/audit.js';
 import type { Endpoint, EndpointStatus, PausedReason } from '../model/endpoint.js';
 import type {
   Attempt,
@@ -9,9 +10,12 @@ import type {
 } from '../model/message.js';
 import type { Position } from '../model/page.js';
 import type { RateLimit } from '../model/rate-limit.js';
+import type { DurationCount } from '../model/stats.js';
 import type { Tenant } from '../model/tenant.js';
-import type { OutboxStore, TenantScope } from './outbox.js';
+import type { NewAuditEntry } from './audit.js';
+import type { LeasedDelivery, OutboxStore, TenantScope } from './outbox.js';
 
+export type * from './audit.js';
 export type * from './outbox.js';
 
 /**
@@ -21,6 +25,8 @@ export type * from './outbox.js';
  *
  * `tenant` in a method is the scope of the caller and becomes part of the `WHERE`: undefined sees every tenant,
  * anything else sees that one alone, for which other tenants' ids do not exist.
+ *
+ * `audit` in a method is what to record of the change, in its transaction; absent, nothing is recorded.
  *
  * @throws HookplaneError `STORE_UNAVAILABLE` when the store does not answer, `MIGRATION_REQUIRED` when its schema is
  * older or newer than this version of the package
@@ -35,6 +41,7 @@ export interface Store {
   readonly tenants: TenantStore;
   readonly outbox: OutboxStore;
   readonly workers: WorkerStore;
+  readonly audit: AuditStore;
 }
 
 export interface PageOf<Row> {
@@ -70,11 +77,19 @@ export interface NewSecret {
   secret: string;
 }
 
+/** A secret that signs at this moment. */
+export interface LiveSecret {
+  secret: string;
+  /** null for the current one. */
+  expiresAt: number | null;
+}
+
 export interface EndpointStore {
   insert(
     endpoint: EndpointSettings & { id: string; tenantId: string | null },
     secret: NewSecret,
     now: number,
+    audit?: NewAuditEntry,
   ): Promise<Endpoint>;
   get(tenant: TenantScope, id: string): Promise<Endpoint | null>;
   /** Newest first. */
@@ -86,13 +101,20 @@ export interface EndpointStore {
     id: string,
     changes: Partial<EndpointSettings>,
     now: number,
+    audit?: NewAuditEntry,
   ): Promise<Endpoint | null>;
   /** Removes it with its secrets and cancels what it is owed. False when there is none. */
-  delete(tenant: TenantScope, id: string, now: number): Promise<boolean>;
+  delete(tenant: TenantScope, id: string, now: number, audit?: NewAuditEntry): Promise<boolean>;
   /** Pauses an active endpoint; a paused one stays as it is. */
-  pause(tenant: TenantScope, id: string, reason: PausedReason, now: number): Promise<Endpoint | null>;
+  pause(
+    tenant: TenantScope,
+    id: string,
+    reason: PausedReason,
+    now: number,
+    audit?: NewAuditEntry,
+  ): Promise<Endpoint | null>;
   /** Makes it active and forgets its failures. */
-  resume(tenant: TenantScope, id: string, now: number): Promise<Endpoint | null>;
+  resume(tenant: TenantScope, id: string, now: number, audit?: NewAuditEntry): Promise<Endpoint | null>;
   /**
    * Makes `secret` the current one. The one before keeps signing until `previousUntil`, older ones until the time
    * they had; `previousUntil` of now or earlier revokes them all.
@@ -103,7 +125,33 @@ export interface EndpointStore {
     secret: NewSecret,
     previousUntil: number,
     now: number,
+    audit?: NewAuditEntry,
   ): Promise<Endpoint | null>;
+  /**
+   * The secrets that sign at `now`, newest first; null when there is no such endpoint in scope. What is recorded of
+   * it is durable before they are answered.
+   */
+  secrets(tenant: TenantScope, id: string, now: number, audit?: NewAuditEntry): Promise<LiveSecret[] | null>;
+  /** What was sent to it, newest first; null when there is no such endpoint in scope. */
+  attempts(
+    query: PageQuery & {
+      endpointId: string;
+      status: AttemptStatus | undefined;
+      since: number | undefined;
+      until: number | undefined;
+    },
+  ): Promise<PageOf<Attempt> | null>;
+  /**
+   * How many attempts began in each step of time from `since` to before `until`, by outcome and duration. Steps are
+   * counted from the epoch; those without an attempt are left out. What it costs grows with the attempts in the range,
+   * so a long range is asked for piece by piece.
+   */
+  durations(query: {
+    endpointId: string;
+    since: number;
+    until: number;
+    stepMs: number;
+  }): Promise<(DurationCount & { start: number })[]>;
 }
 
 export interface NewMessage {
@@ -116,10 +164,14 @@ export interface NewMessage {
   fingerprint: string;
   /** The serialized event, exactly the bytes that are signed and sent. */
   payload: string;
+  /** The trace it was sent in, as {@link LeasedDelivery} answers it; null when it was sent in none. */
+  traceContext: string | null;
   createdAt: number;
   expiresAt: number;
   /** The endpoints it is owed to; those that are gone by now are passed over. */
   endpointIds: string[];
+  /** What to record if it is stored. */
+  audit?: NewAuditEntry | undefined;
 }
 
 export type InsertedMessage =
@@ -136,7 +188,8 @@ export interface MessageQuery extends PageQuery {
 
 export interface StoredMessage {
   message: Message;
-  payload: string;
+  /** null once it was expunged. */
+  payload: string | null;
   deliveries: Delivery[];
 }
 
@@ -145,6 +198,7 @@ export interface RangeRow {
   id: string;
   type: string;
   channels: string[] | null;
+  /** null when it was not asked for. */
   payload: string | null;
   position: Position;
   delivery: { status: DeliveryStatus; everDelivered: boolean; inFlight: boolean } | null;
@@ -158,15 +212,20 @@ export interface MessageStore {
    */
   insert(messages: readonly NewMessage[], allOrNone: boolean): Promise<InsertedMessage[]>;
   get(tenant: TenantScope, id: string): Promise<StoredMessage | null>;
-  /** The tenant a message belongs to, in an object; null when there is no such message in scope. */
-  owner(tenant: TenantScope, id: string): Promise<{ tenantId: string | null } | null>;
+  /** The tenant a message belongs to, and whether it can be sent again; null when there is no such message in scope. */
+  owner(tenant: TenantScope, id: string): Promise<{ tenantId: string | null; expunged: boolean } | null>;
   /** Newest first. */
   list(query: MessageQuery): Promise<PageOf<Message>>;
   /** Oldest first; null when there is no such message in scope. */
   attempts(
     query: PageQuery & { messageId: string; status: AttemptStatus | undefined },
   ): Promise<PageOf<Attempt> | null>;
-  /** The messages of the endpoint's tenant in a range of time, oldest first. */
+  /**
+   * Removes the payload and the response bodies of the attempts, and cancels what is owed, in flight or not. What ends
+   * in flight afterwards is recorded without its response body. False when there is no such message in scope.
+   */
+  expunge(tenant: TenantScope, id: string, now: number, audit?: NewAuditEntry): Promise<boolean>;
+  /** The messages of the endpoint's tenant in a range of time, oldest first, without those that were expunged. */
   range(query: {
     tenantId: string | null;
     endpointId: string;
@@ -188,9 +247,29 @@ export interface TenantStore {
     id: string,
     changes: { rateLimit?: RateLimit | null; metadata?: Record<string, unknown> },
     now: number,
+    audit?: NewAuditEntry,
   ): Promise<Tenant>;
-  /** Removes the tenant and all that is its. False when there is none. */
-  delete(id: string): Promise<boolean>;
+  /** Removes the tenant and all that is its, but for what is recorded of it. False when there is none. */
+  delete(id: string, audit?: NewAuditEntry): Promise<boolean>;
+}
+
+export interface AuditQuery extends PageQuery {
+  /**
+   * Leaves out the last deletion of `tenant` and all that came before it: a tenant that is made anew has nothing to do
+   * with the one that had its id.
+   */
+  sinceDeletion: boolean;
+  since: number | undefined;
+  until: number | undefined;
+  /** The id of the actor. */
+  actor: string | undefined;
+  operation: AuditedOperation | undefined;
+  targetId: string | undefined;
+}
+
+export interface AuditStore {
+  /** Newest first. */
+  list(query: AuditQuery): Promise<PageOf<AuditEntry>>;
 }
 
 export interface WorkerStore {

@@ -41,7 +41,12 @@ export function* cancelOrphans(db: Kysely<Tables>, dialect: SqlDialect, now: num
     select d.message_id, d.endpoint_id
     from lane join hookplane_deliveries d on d.endpoint_id = lane.id and d.status = 'pending' and d.lease_until is null
     where not exists (select 1 from hookplane_endpoints e where e.id = lane.id) limit ${CANCEL_BATCH}`;
-  return yield* cancel(db, dialect, orphans, now);
+  const abandoned = sql<Key>`
+    ${lanesOf(LEASED_ROWS)}
+    select d.message_id, d.endpoint_id
+    from lane join hookplane_deliveries d on d.endpoint_id = lane.id and d.lease_until <= ${now}
+    where not exists (select 1 from hookplane_endpoints e where e.id = lane.id) limit ${CANCEL_BATCH}`;
+  return (yield* cancel(db, dialect, orphans, now)) + (yield* cancel(db, dialect, abandoned, now));
 }
 
 function* cancel(

@@ -3,17 +3,22 @@ import { type Kysely, sql } from 'kysely';
 import type { Endpoint, PausedReason } from '../../model/endpoint.js';
 import { MAX_LIVE_SECRETS } from '../../model/endpoint.js';
 import { validationError } from '../../model/errors.js';
-import type { EndpointSettings, EndpointStore, NewSecret, TenantScope } from '../store.js';
+import type { EndpointSettings, EndpointStore, NewAuditEntry, NewSecret, TenantScope } from '../store.js';
+import { appendAudit } from './audit.js';
 import type { SqlContext } from './dialect.js';
 import { CANCEL_BATCH, cancelOwed } from './cancel.js';
+import { endpointAttempts } from './endpoint-attempts.js';
 import { toEndpoint, toJson, toPage } from './rows.js';
 import type { EndpointRow, Tables } from './schema.js';
 import { ensureTenants } from './tenants.js';
 import { type Steps, rowsOf, firstOf, rowOf, changesOf } from './steps.js';
 
-export function endpointStore({ read, write, dialect }: SqlContext): EndpointStore {
+export function endpointStore(context: SqlContext): EndpointStore {
+  const { read, write, dialect } = context;
   return {
-    insert: (endpoint, secret, now) =>
+    ...endpointAttempts(context),
+
+    insert: (endpoint, secret, now, audit) =>
       write(function* (db) {
         if (endpoint.tenantId !== null) yield* ensureTenants(db, [endpoint.tenantId], now);
         const row = yield* rowOf(
@@ -30,6 +35,7 @@ export function endpointStore({ read, write, dialect }: SqlContext): EndpointSto
             .returningAll(),
         );
         yield* insertSecret(db, endpoint.id, secret, now);
+        yield* appendAudit([{ audit, tenantId: endpoint.tenantId }]);
         return toEndpoint(row);
       }),
 
@@ -64,14 +70,16 @@ export function endpointStore({ read, write, dialect }: SqlContext): EndpointSto
         return rows.map(toEndpoint);
       }),
 
-    update: (tenant, id, changes, now) =>
-      write((db) => change(db, tenant, id, { ...settingColumns(changes), updated_at: now })),
+    update: (tenant, id, changes, now, audit) =>
+      write((db) => change(db, tenant, id, { ...settingColumns(changes), updated_at: now }, audit)),
 
-    async delete(tenant, id, now) {
+    async delete(tenant, id, now, audit) {
       const deleted = await write(function* (db) {
         let query = db.deleteFrom('hookplane_endpoints').where('id', '=', id);
         if (tenant !== undefined) query = query.where('tenant_id', '=', tenant);
-        if ((yield* changesOf(query)) === 0) return null;
+        const row = yield* firstOf(query.returning('tenant_id'));
+        if (!row) return null;
+        yield* appendAudit([{ audit, tenantId: row.tenant_id }]);
         yield* changesOf(db.deleteFrom('hookplane_endpoint_secrets').where('endpoint_id', '=', id));
         return yield* cancelOwed(db, dialect, id, now);
       });
@@ -85,28 +93,21 @@ export function endpointStore({ read, write, dialect }: SqlContext): EndpointSto
       return true;
     },
 
-    pause: (tenant, id, reason, now) =>
+    pause: (tenant, id, reason, now, audit) =>
       write(function* (db) {
-        return (yield* pauseActive(db, tenant, id, reason, now)) ?? (yield* find(db, tenant, id));
+        const paused = yield* pauseActive(db, tenant, id, reason, now);
+        if (!paused) return yield* find(db, tenant, id);
+        yield* appendAudit([{ audit, tenantId: paused.tenantId }]);
+        return paused;
       }),
 
-    resume: (tenant, id, now) =>
-      write((db) =>
-        change(db, tenant, id, {
-          status: 'active',
-          paused_reason: null,
-          paused_at: null,
-          failing_since: null,
-          slow_until: null,
-          slow_step: 0,
-          updated_at: now,
-        }),
-      ),
+    resume: (tenant, id, now, audit) =>
+      write((db) => change(db, tenant, id, { ...RESUMED, updated_at: now }, audit)),
 
-    rotateSecret: (tenant, id, secret, previousUntil, now) =>
+    rotateSecret: (tenant, id, secret, previousUntil, now, audit) =>
       write(function* (db) {
         // The update comes first: it locks the endpoint, so that rotations of it follow one another.
-        const endpoint = yield* change(db, tenant, id, { updated_at: now });
+        const endpoint = yield* change(db, tenant, id, { updated_at: now }, audit);
         if (!endpoint) return null;
         const previous = db
           .updateTable('hookplane_endpoint_secrets')
@@ -132,6 +133,23 @@ export function endpointStore({ read, write, dialect }: SqlContext): EndpointSto
         }
         yield* insertSecret(db, id, secret, now);
         return endpoint;
+      }),
+
+    secrets: (tenant, id, now, audit) =>
+      (audit ? write : read)(function* (db) {
+        const endpoint = yield* find(db, tenant, id);
+        if (!endpoint) return null;
+        yield* appendAudit([{ audit, tenantId: endpoint.tenantId }]);
+        const rows = yield* rowsOf(
+          db
+            .selectFrom('hookplane_endpoint_secrets')
+            .select(['secret', 'expires_at'])
+            .where('endpoint_id', '=', id)
+            .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
+            .orderBy('created_at', 'desc')
+            .orderBy('id', 'desc'),
+        );
+        return rows.map((row) => ({ secret: row.secret, expiresAt: row.expires_at }));
       }),
   };
 }
@@ -172,11 +190,14 @@ function* change(
   tenant: TenantScope,
   id: string,
   columns: Partial<EndpointRow>,
+  audit: NewAuditEntry | undefined,
 ): Steps<Endpoint | null> {
   let query = db.updateTable('hookplane_endpoints').set(columns).where('id', '=', id);
   if (tenant !== undefined) query = query.where('tenant_id', '=', tenant);
   const row = yield* firstOf(query.returningAll());
-  return row ? toEndpoint(row) : null;
+  if (!row) return null;
+  yield* appendAudit([{ audit, tenantId: row.tenant_id }]);
+  return toEndpoint(row);
 }
 
 function* insertSecret(
@@ -192,15 +213,16 @@ function* insertSecret(
   );
 }
 
-const bare = {
+const RESUMED = {
   status: 'active',
   paused_reason: null,
   paused_at: null,
-  rate_used: null,
   failing_since: null,
   slow_until: null,
   slow_step: 0,
 } as const;
+
+const bare = { ...RESUMED, rate_used: null } as const;
 
 function settingColumns(settings: Partial<EndpointSettings>): Partial<EndpointRow> {
   const columns: Partial<EndpointRow> = {};

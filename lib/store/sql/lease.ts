@@ -241,8 +241,8 @@ function* readMessages(
   );
   const found = yield* rawRows(
     db,
-    sql<Pick<MessageRow, 'id' | 'tenant_id' | 'type' | 'channels' | 'created_at'> & PayloadRow>`
-    select m.id, m.tenant_id, m.type, m.channels, m.created_at, p.payload
+    sql<Omit<MessageRow, 'status' | 'idempotency_key' | 'expires_at' | 'finished_at'> & PayloadRow>`
+    select m.id, m.tenant_id, m.type, m.channels, m.created_at, m.trace_context, p.payload
     from hookplane_messages m join hookplane_payloads p on p.message_id = m.id
     where m.id in (select id from ${ids} as r)`,
   );
@@ -256,6 +256,7 @@ function* readMessages(
         channels: fromJson<string[]>(row.channels),
         createdAt: row.created_at,
         payload: row.payload,
+        traceContext: row.trace_context,
       },
     ]),
   );

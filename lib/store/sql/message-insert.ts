@@ -2,6 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import { idempotencyConflict } from '../../model/errors.js';
 import { isoTime } from '../../model/time.js';
 import type { InsertedMessage, NewMessage } from '../store.js';
+import { appendAudit } from './audit.js';
 import type { SqlDialect } from './dialect.js';
 import { LISTED, toJson, toMessage } from './rows.js';
 import type { Tables } from './schema.js';
@@ -20,6 +21,7 @@ const MESSAGES: BulkInsert = {
     created_at: 'integer',
     expires_at: 'integer',
     finished_at: 'integer',
+    trace_context: 'text',
   },
 };
 
@@ -72,6 +74,7 @@ export function* insertMessages(
       message.createdAt,
       message.expiresAt,
       isRouted(message) ? null : message.createdAt,
+      message.traceContext,
     ]),
   );
   yield* insertRows(
@@ -95,6 +98,7 @@ export function* insertMessages(
       ]),
     ),
   );
+  yield* appendAudit(fresh);
   return messages.map((message) => taken.get(message.id) ?? stored(message));
 }
 

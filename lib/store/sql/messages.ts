@@ -1,6 +1,7 @@
 import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
 import type { MessageQuery, MessageStore, RangeRow, TenantScope } from '../store.js';
 import type { SqlContext } from './dialect.js';
+import { expungeMessage } from './expunge.js';
 import { insertMessages } from './message-insert.js';
 import { fromJson, LISTED, toAttempt, toDelivery, toMessage, toPage } from './rows.js';
 import type { Tables } from './schema.js';
@@ -15,7 +16,7 @@ export function messageStore(context: SqlContext): MessageStore {
       read(function* (db) {
         const row = yield* firstOf(
           visible(db, tenant)
-            .innerJoin('hookplane_payloads as p', 'p.message_id', 'm.id')
+            .leftJoin('hookplane_payloads as p', 'p.message_id', 'm.id')
             .select([...LISTED, 'p.payload'])
             .where('m.id', '=', id),
         );
@@ -32,8 +33,13 @@ export function messageStore(context: SqlContext): MessageStore {
 
     owner: (tenant, id) =>
       read(function* (db) {
-        const row = yield* firstOf(visible(db, tenant).select('m.tenant_id').where('m.id', '=', id));
-        return row ? { tenantId: row.tenant_id } : null;
+        const row = yield* firstOf(
+          visible(db, tenant)
+            .leftJoin('hookplane_payloads as p', 'p.message_id', 'm.id')
+            .select(['m.tenant_id', 'p.message_id as kept'])
+            .where('m.id', '=', id),
+        );
+        return row ? { tenantId: row.tenant_id, expunged: row.kept === null } : null;
       }),
 
     list: (query) =>
@@ -71,6 +77,9 @@ export function messageStore(context: SqlContext): MessageStore {
         return toPage(rows, limit, (row) => ({ ms: row.started_at, id: row.id }), toAttempt);
       }),
 
+    expunge: (tenant, id, now, audit) =>
+      write((db) => expungeMessage(db, dialect, { tenant, id, now, audit })),
+
     range: (query) =>
       read(function* (db) {
         let rows = db
@@ -89,7 +98,8 @@ export function messageStore(context: SqlContext): MessageStore {
           ])
           .where('m.tenant_id', query.tenantId === null ? 'is' : '=', query.tenantId)
           .where('m.created_at', '>=', query.since)
-          .where('m.created_at', '<', query.until);
+          .where('m.created_at', '<', query.until)
+          .where(sql<boolean>`exists (select 1 from hookplane_payloads p where p.message_id = m.id)`);
         if (query.after)
           rows = rows.where(sql<boolean>`(m.created_at, m.id) > (${query.after.ms}, ${query.after.id})`);
         const found = yield* rowsOf(

@@ -1,13 +1,14 @@
 import { type Kysely, sql } from 'kysely';
 import type { LeaseKey, OutboxStore } from '../store.js';
+import { appendAudit } from './audit.js';
 import { cancelOrphans } from './cancel.js';
 import type { SqlContext, SqlDialect } from './dialect.js';
 import { LEASED_ROWS, WAITING_ROWS } from './lanes.js';
 import { lease } from './lease.js';
 import { rollUp } from './roll-up.js';
-import type { Tables } from './schema.js';
+import type { MessageRow, Tables } from './schema.js';
 import { settle } from './settle.js';
-import { type Steps, firstOf, rawRows, changesOf, rawChanges } from './steps.js';
+import { type Steps, firstOf, rowOf, rawRows, changesOf, rawChanges } from './steps.js';
 
 export function outboxStore(context: SqlContext): OutboxStore {
   const { read, write, writeRelaxed, dialect } = context;
@@ -48,19 +49,20 @@ export function outboxStore(context: SqlContext): OutboxStore {
             order by expires_at limit ${limit} ${dialect.skipLocked})
           returning message_id, endpoint_id`,
         );
-        const rows = expired.map((row) => ({ messageId: row.message_id, endpointId: row.endpoint_id }));
-        yield* rollUp(
-          db,
-          dialect,
-          rows.map((row) => row.messageId),
-          now,
-        );
-        return rows;
+        const messageIds = expired.map((row) => row.message_id);
+        yield* rollUp(db, dialect, messageIds, now);
+        const messages = yield* readOwners(db, dialect, messageIds);
+        return expired.map((row) => ({
+          messageId: row.message_id,
+          endpointId: row.endpoint_id,
+          messageType: messages.get(row.message_id)?.type ?? '',
+          tenantId: messages.get(row.message_id)?.tenant_id ?? null,
+        }));
       }),
 
-    cancelOrphans: (now) => write((db) => cancelOrphans(db, dialect, now)),
+    cancelOrphans: (now) => writeRelaxed((db) => cancelOrphans(db, dialect, now)),
 
-    requeue: ({ endpointId, messageIds, webhookIds, expiresAt, now }) =>
+    requeue: ({ endpointId, messageIds, webhookIds, expiresAt, now, audit }) =>
       write(function* (db) {
         const rows = messageIds.map((id, index) => [id, webhookIds?.[index] ?? null]);
         const requeued = yield* rawRows(
@@ -71,6 +73,7 @@ export function outboxStore(context: SqlContext): OutboxStore {
           select m.id, e.id, 'pending', 'replay', 0, 0, ${now}, ${expiresAt}, 0, r.webhook_id, m.created_at
           from ${dialect.jsonRows(rows, { message_id: 'text', webhook_id: 'text' })} as r
           join hookplane_messages m on m.id = r.message_id
+          join hookplane_payloads p on p.message_id = m.id
           join hookplane_endpoints e on e.id = ${endpointId} and e.status = 'active'
           where true
           on conflict (message_id, endpoint_id) do update set
@@ -84,6 +87,10 @@ export function outboxStore(context: SqlContext): OutboxStore {
         );
         const ids = requeued.map((row) => row.message_id);
         yield* rollUp(db, dialect, ids, now);
+        if (audit && ids.length > 0) {
+          const endpoint = db.selectFrom('hookplane_endpoints').select('tenant_id as tenantId');
+          yield* appendAudit([{ audit, ...(yield* rowOf(endpoint.where('id', '=', endpointId))) }]);
+        }
         return ids;
       }),
 
@@ -119,6 +126,24 @@ export function outboxStore(context: SqlContext): OutboxStore {
         return { depth: Number(row?.depth ?? 0), oldestDueAt: row?.oldest ?? null };
       }),
   };
+}
+
+function* readOwners(
+  db: Kysely<Tables>,
+  dialect: SqlDialect,
+  messageIds: readonly string[],
+): Steps<Map<string, Pick<MessageRow, 'type' | 'tenant_id'>>> {
+  if (messageIds.length === 0) return new Map();
+  const ids = dialect.jsonRows(
+    [...new Set(messageIds)].map((id) => [id]),
+    { id: 'text' },
+  );
+  const found = yield* rawRows(
+    db,
+    sql<Pick<MessageRow, 'id' | 'type' | 'tenant_id'>>`
+    select m.id, m.type, m.tenant_id from ${ids} as r join hookplane_messages m on m.id = r.id`,
+  );
+  return new Map(found.map((row) => [row.id, row]));
 }
 
 function* release(

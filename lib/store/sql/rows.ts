@@ -1,3 +1,4 @@
+import type { AuditEntry } from '../../model/audit.js';
 import type { Endpoint, RetrySchedule } from '../../model/endpoint.js';
 import type { Filter } from '../../model/filter.js';
 import type { Attempt, Delivery, Message } from '../../model/message.js';
@@ -6,7 +7,7 @@ import type { RateLimit } from '../../model/rate-limit.js';
 import type { Tenant } from '../../model/tenant.js';
 import { isoTime, isoTimeOrNull } from '../../model/time.js';
 import type { PageOf } from '../store.js';
-import type { AttemptRow, DeliveryRow, EndpointRow, MessageRow, TenantRow } from './schema.js';
+import type { AttemptRow, AuditRow, DeliveryRow, EndpointRow, MessageRow, TenantRow } from './schema.js';
 
 export function toEndpoint(row: EndpointRow): Endpoint {
   return {
@@ -53,7 +54,7 @@ export const LISTED = [
   'm.expires_at',
 ] as const;
 
-export function toMessage(row: Omit<MessageRow, 'finished_at'>): Message {
+export function toMessage(row: Omit<MessageRow, 'finished_at' | 'trace_context'>): Message {
   return {
     id: row.id,
     tenantId: row.tenant_id,
@@ -96,6 +97,19 @@ export function toAttempt(row: AttemptRow): Attempt {
     errorKind: row.error_kind,
     error: row.error,
     nextAttemptAt: isoTimeOrNull(row.next_attempt_at),
+  };
+}
+
+export function toAuditEntry(row: AuditRow): AuditEntry {
+  return {
+    id: row.id,
+    at: isoTime(row.at),
+    requestId: row.request_id,
+    actor: row.actor_id === null ? null : { id: row.actor_id, name: row.actor_name },
+    tenantId: row.tenant_id,
+    operation: row.operation,
+    targetId: row.target_id,
+    changes: JSON.parse(row.changes),
   };
 }
 

@@ -5,6 +5,7 @@ import type {
   ErrorKind,
   MessageStatus,
 } from '../../model/message.js';
+import type { AuditedOperation } from '../../model/audit.js';
 import type { EndpointStatus, PausedReason } from '../../model/endpoint.js';
 
 /** JSON kept as text. */
@@ -23,6 +24,7 @@ export interface Tables {
   hookplane_deliveries: DeliveryRow;
   hookplane_attempts: AttemptRow;
   hookplane_workers: WorkerRow;
+  hookplane_audit_log: AuditRow;
   hookplane_schema_migrations: SchemaMigrationRow;
 }
 
@@ -83,6 +85,8 @@ export interface MessageRow {
   created_at: Ms;
   expires_at: Ms;
   finished_at: Ms | null;
+  /** Of the send: a W3C `traceparent`, and behind a space the `tracestate` if there was one. */
+  trace_context: string | null;
 }
 
 /** Apart from the messages, whose rows change and are walked: those stay small. */
@@ -143,6 +147,19 @@ export interface AttemptRow {
 export interface WorkerRow {
   id: string;
   heartbeat_at: Ms;
+}
+
+export interface AuditRow {
+  at: Ms;
+  id: string;
+  tenant_id: string | null;
+  operation: AuditedOperation;
+  target_id: string;
+  /** The names of fields. */
+  changes: Json;
+  actor_id: string | null;
+  actor_name: string | null;
+  request_id: string | null;
 }
 
 export interface SchemaMigrationRow {

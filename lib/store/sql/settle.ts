@@ -4,7 +4,7 @@ import type { EndpointNews, Settlement, Turn, TurnResult } from '../store.js';
 import type { SqlDialect } from './dialect.js';
 import { pauseActive } from './endpoints.js';
 import { rollUp, rollUpDelivered } from './roll-up.js';
-import { toJson } from './rows.js';
+import { toEndpoint, toJson } from './rows.js';
 import type { Tables } from './schema.js';
 import {
   type BulkInsert,
@@ -21,8 +21,8 @@ export function* settle(
   db: Kysely<Tables>,
   dialect: SqlDialect,
   { owner, settlements, news, now }: Pick<Turn, 'owner' | 'settlements' | 'news' | 'now'>,
-): Steps<Pick<TurnResult, 'refused' | 'paused'>> {
-  if (settlements.length === 0) return { refused: [], paused: [] };
+): Steps<Pick<TurnResult, 'refused' | 'paused' | 'recovered'>> {
+  if (settlements.length === 0) return { refused: [], paused: [], recovered: [] };
   const moved = yield* moveDeliveries(owner, settlements);
   yield* recordAttempts(db, settlements, moved);
   const finished = settlements.flatMap((each, index) =>
@@ -32,9 +32,13 @@ export function* settle(
   const others = finished.filter((_, index) => !simple[index]);
   yield* rollUp(db, dialect, others, now);
   const paused: Endpoint[] = [];
-  for (const each of news) paused.push(...(yield* applyNews(db, each, now)));
+  const recovered: TurnResult['recovered'] = [];
+  for (const each of news) {
+    if (each.succeeded) recovered.push(...(yield* forgetFailures(db, each, now)));
+    paused.push(...(yield* applyNews(db, each, now)));
+  }
   const refused = [...moved.keys()].filter((index) => !moved[index]);
-  return { refused, paused };
+  return { refused, paused, recovered };
 }
 
 const SETTLED: BulkUpdate = {
@@ -97,7 +101,7 @@ const ATTEMPTS: BulkInsert = {
   },
 };
 
-/** Every request that was made is history, whoever holds the lease by now; what was deleted stays deleted. */
+/** Every request that was made is history, whoever holds the lease by now; what was deleted or expunged stays so. */
 function* recordAttempts(
   db: Kysely<Tables>,
   settlements: readonly Settlement[],
@@ -106,7 +110,9 @@ function* recordAttempts(
   const rows: unknown[][] = [];
   for (const [index, { messageId, endpointId, attempt }] of settlements.entries()) {
     if (attempt === null) continue;
-    if (!moved[index] && !(yield* isThere(db, messageId, endpointId))) continue;
+    // What has moved was pending, and so neither deleted nor expunged.
+    const kept = moved[index] ? 'whole' : yield* whatIsKept(db, messageId, endpointId);
+    if (kept === 'nothing') continue;
     rows.push([
       attempt.id,
       messageId,
@@ -120,7 +126,7 @@ function* recordAttempts(
       attempt.remoteAddress,
       attempt.responseStatus,
       toJson(attempt.responseHeaders),
-      attempt.responseBody,
+      kept === 'whole' ? attempt.responseBody : null,
       attempt.errorKind,
       attempt.error,
       attempt.nextAttemptAt,
@@ -129,26 +135,48 @@ function* recordAttempts(
   yield* insertRows(ATTEMPTS, rows);
 }
 
-function* isThere(db: Kysely<Tables>, messageId: string, endpointId: string): Steps<boolean> {
+/** What there is by now of a delivery and its message: everything, what is left by an expunge, or nothing. */
+function* whatIsKept(
+  db: Kysely<Tables>,
+  messageId: string,
+  endpointId: string,
+): Steps<'whole' | 'history' | 'nothing'> {
   const row = yield* firstOf(
     db
-      .selectFrom('hookplane_deliveries')
-      .select('fence')
-      .where('message_id', '=', messageId)
-      .where('endpoint_id', '=', endpointId),
+      .selectFrom('hookplane_deliveries as d')
+      .leftJoin('hookplane_payloads as p', 'p.message_id', 'd.message_id')
+      .select('p.message_id as payload')
+      .where('d.message_id', '=', messageId)
+      .where('d.endpoint_id', '=', endpointId),
   );
-  return row !== undefined;
+  if (!row) return 'nothing';
+  return row.payload === null ? 'history' : 'whole';
+}
+
+function newsOf(db: Kysely<Tables>, { endpointId, url }: EndpointNews) {
+  return db.updateTable('hookplane_endpoints').where('id', '=', endpointId).where('url', '=', url);
+}
+
+/** Answers the endpoint if it had failed: of several processes that tell of a success, to one. */
+function* forgetFailures(
+  db: Kysely<Tables>,
+  news: EndpointNews,
+  now: number,
+): Steps<TurnResult['recovered']> {
+  const before = yield* firstOf(
+    db.selectFrom('hookplane_endpoints').select('failing_since').where('id', '=', news.endpointId),
+  );
+  const healthy = newsOf(db, news).set({ failing_since: null, slow_until: null, slow_step: 0 });
+  const row = yield* firstOf(healthy.where('failing_since', 'is not', null).returningAll());
+  if (row) return [{ endpoint: toEndpoint(row), failingSince: before?.failing_since ?? now }];
+  yield* changesOf(healthy);
+  return [];
 }
 
 /** Answers the endpoint if the news paused it. */
 function* applyNews(db: Kysely<Tables>, news: EndpointNews, now: number): Steps<Endpoint[]> {
-  const endpoint = db
-    .updateTable('hookplane_endpoints')
-    .where('id', '=', news.endpointId)
-    .where('url', '=', news.url);
-  if (news.succeeded) {
-    yield* changesOf(endpoint.set({ failing_since: null, slow_until: null, slow_step: 0 }));
-  } else if (news.failedAt !== null) {
+  const endpoint = newsOf(db, news);
+  if (!news.succeeded && news.failedAt !== null) {
     yield* changesOf(endpoint.set({ failing_since: news.failedAt }).where('failing_since', 'is', null));
   }
   if (news.slowUntil !== null) {

@@ -1,5 +1,6 @@
 import { HookplaneError } from '../../model/errors.js';
 import type { Store } from '../store.js';
+import { auditStore } from './audit.js';
 import type { SqlContext, SqlDialect } from './dialect.js';
 import { endpointStore } from './endpoints.js';
 import { messageStore } from './messages.js';
@@ -69,5 +70,6 @@ export function createSqlStore(options: SqlStoreOptions): Store {
     tenants: tenantStore(context),
     outbox: outboxStore(context),
     workers: workerStore(context),
+    audit: auditStore(context),
   };
 }

@@ -9,6 +9,7 @@ import {
 } from 'kysely';
 import { HookplaneError } from '../../model/errors.js';
 import type { Tables } from './schema.js';
+import { createWalFlush, type WalFlush } from './wal-flush.js';
 import type { BulkInsert, BulkUpdate, Operation, SqlConnection, Steps } from './steps.js';
 
 /** What is used of a database of better-sqlite3, said here so that its types need not be installed. */
@@ -21,6 +22,7 @@ interface Statement {
   /** Whether it answers rows. */
   readonly reader: boolean;
   columns(): { name: string }[];
+  safeIntegers(on: false): unknown;
   /** From here on it answers rows as arrays. */
   raw(): unknown;
   all(parameters: readonly unknown[]): unknown[][];
@@ -44,6 +46,7 @@ export function connectSqlite(
   database: BetterSqlite3Database,
   { synchronous, keepOpen }: SqliteConnectionOptions,
 ): SqlConnection {
+  const wal = synchronous === 'full' ? walFlushOf(database) : undefined;
   /** Preparing costs more than most statements of the sender take to run. */
   const prepared = new Map<string, Prepared>();
 
@@ -52,8 +55,10 @@ export function connectSqlite(
     if (!known) {
       if (prepared.size >= MAX_PREPARED) prepared.delete(prepared.keys().next().value as string);
       const statement = database.prepare(text) as unknown as Statement;
+      // Whatever the application has set as its default.
+      statement.safeIntegers(false);
       if (statement.reader) statement.raw();
-      known = { statement, columns: statement.reader ? statement.columns().map(({ name }) => name) : [] };
+      known = { statement, columns: statement.reader ? columnsOf(statement) : [] };
       prepared.set(text, known);
     }
     return known;
@@ -89,8 +94,12 @@ export function connectSqlite(
 
   /** The driver sets the columns of a row one by one, which costs half as much again as to make arrays of them. */
   function rows({ sql, parameters }: CompiledQuery): unknown[] {
-    const { statement, columns } = prepare(sql);
-    return statement.all(parameters).map((row) => {
+    const known = prepare(sql);
+    const found = known.statement.all(parameters);
+    // Another process may have added a column since: a `select *` then has one more.
+    if (found[0] && found[0].length !== known.columns.length) known.columns = columnsOf(known.statement);
+    const { columns } = known;
+    return found.map((row) => {
       const record: Record<string, unknown> = {};
       for (let index = 0; index < columns.length; index++) record[columns[index]!] = row[index];
       return record;
@@ -138,6 +147,18 @@ export function connectSqlite(
     }
   }
 
+  /** Does not wait for the disk. What the application writes to a database of its own does, as it is set. */
+  function transactRelaxed<T>(steps: Steps<T>): T {
+    assertNoTransaction();
+    if (synchronous === 'normal') return transact(steps);
+    database.pragma('synchronous = normal');
+    try {
+      return transact(steps);
+    } finally {
+      database.pragma('synchronous = full');
+    }
+  }
+
   return {
     db: new Kysely<Tables>({
       dialect: {
@@ -149,24 +170,39 @@ export function connectSqlite(
     }),
     read: async (steps) => drive(steps),
     async write(steps) {
-      assertNoTransaction();
-      return transact(steps);
+      const result = transactRelaxed(steps);
+      await wal?.flush();
+      return result;
     },
-    async writeRelaxed(steps) {
-      assertNoTransaction();
-      if (synchronous === 'normal') return transact(steps);
-      database.pragma('synchronous = normal');
-      try {
-        return transact(steps);
-      } finally {
-        database.pragma('synchronous = full');
-      }
-    },
+    writeRelaxed: async (steps) => transactRelaxed(steps),
     async close() {
+      await wal?.close();
       prepared.clear();
       if (!keepOpen) database.close();
     },
   };
+}
+
+function columnsOf(statement: Statement): string[] {
+  return statement.columns().map(({ name }) => name);
+}
+
+/** None for a database that is in memory alone. */
+function walFlushOf(database: BetterSqlite3Database): WalFlush | undefined {
+  const files = database.pragma('database_list') as { name: string; file: string }[];
+  const file = files.find(({ name }) => name === 'main')?.file;
+  if (!file) return undefined;
+  return createWalFlush(`${file}-wal`, () => {
+    // Readers are not waited for: whoever asks tries again.
+    const [set] = database.pragma('busy_timeout') as { timeout: number }[];
+    database.pragma('busy_timeout = 0');
+    try {
+      const [row] = database.pragma('wal_checkpoint(truncate)') as { busy: number }[];
+      return row?.busy === 0;
+    } finally {
+      database.pragma(`busy_timeout = ${set?.timeout ?? 0}`);
+    }
+  });
 }
 
 function quote(name: string): string {

@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { TenantStore } from '../store.js';
+import { appendAudit } from './audit.js';
 import type { SqlContext } from './dialect.js';
 import { toPage, toTenant } from './rows.js';
 import type { Tables } from './schema.js';
@@ -30,7 +31,7 @@ export function tenantStore({ read, write }: SqlContext): TenantStore {
         return toPage(rows, limit, (row) => ({ ms: row.created_at, id: row.id }), toTenant);
       }),
 
-    set: (id, { rateLimit, metadata }, now) =>
+    set: (id, { rateLimit, metadata }, now, audit) =>
       write(function* (db) {
         yield* ensureTenants(db, [id], now);
         const row = yield* rowOf(
@@ -48,10 +49,11 @@ export function tenantStore({ read, write }: SqlContext): TenantStore {
             .where('id', '=', id)
             .returningAll(),
         );
+        yield* appendAudit([{ audit, tenantId: id }]);
         return toTenant(row);
       }),
 
-    delete: (id) =>
+    delete: (id, audit) =>
       write(function* (db) {
         const messages = db.selectFrom('hookplane_messages').select('id').where('tenant_id', '=', id);
         const endpoints = db.selectFrom('hookplane_endpoints').select('id').where('tenant_id', '=', id);
@@ -62,7 +64,9 @@ export function tenantStore({ read, write }: SqlContext): TenantStore {
         yield* changesOf(db.deleteFrom('hookplane_messages').where('tenant_id', '=', id));
         yield* changesOf(db.deleteFrom('hookplane_endpoints').where('tenant_id', '=', id));
         yield* changesOf(db.deleteFrom('hookplane_idempotency_keys').where('tenant_id', '=', id));
-        return (yield* changesOf(db.deleteFrom('hookplane_tenants').where('id', '=', id))) > 0;
+        const deleted = yield* changesOf(db.deleteFrom('hookplane_tenants').where('id', '=', id));
+        if (deleted > 0) yield* appendAudit([{ audit, tenantId: id }]);
+        return deleted > 0;
       }),
   };
 }

@@ -28,7 +28,7 @@ export const initial: Migration = {
     sql`create table hookplane_messages (
         id text primary key, tenant_id text, type text not null, channels text, status text not null,
         idempotency_key text, created_at bigint not null, expires_at bigint not null,
-        finished_at bigint)${dialect.clustered}`,
+        finished_at bigint, trace_context text)${dialect.clustered}`,
     sql`create index hookplane_messages_by_time on hookplane_messages (created_at, id)`,
     sql`create index hookplane_messages_by_tenant on hookplane_messages (tenant_id, created_at, id)`,
     sql`create index hookplane_messages_by_type on hookplane_messages (type, created_at, id)`,
@@ -62,7 +62,25 @@ export const initial: Migration = {
         request_url text not null, remote_address text, response_status bigint, response_headers text,
         response_body text, error_kind text, error text, next_attempt_at bigint)`,
     sql`create index hookplane_attempts_by_message on hookplane_attempts (message_id, started_at, id)`,
+    // Every attempt pays for an entry. Outcome and duration are part of it so that counting reads no row.
+    sql`create index hookplane_attempts_by_endpoint on hookplane_attempts
+        (endpoint_id, started_at, id, status, duration_ms)`,
+    // Few attempts fail, and they are what is searched for.
+    sql`create index hookplane_attempts_failed on hookplane_attempts (endpoint_id, started_at, id)
+        where status = 'failed'`,
 
     sql`create table hookplane_workers (id text primary key, heartbeat_at bigint not null)`,
+
+    sql`create table hookplane_audit_log (
+        at bigint not null, id text not null, tenant_id text, operation text not null, target_id text not null,
+        changes text not null, actor_id text, actor_name text, request_id text,
+        primary key (at, id))${dialect.clustered}`,
+    sql`create index hookplane_audit_log_by_tenant on hookplane_audit_log (tenant_id, at, id)`,
+    sql`create index hookplane_audit_log_by_target on hookplane_audit_log (target_id, at, id)`,
+    sql`create index hookplane_audit_log_by_actor on hookplane_audit_log (actor_id, at, id)`,
+    sql`create index hookplane_audit_log_by_operation on hookplane_audit_log (operation, at, id)`,
+    // A bound caller sees what came after the last one.
+    sql`create index hookplane_audit_log_deletions on hookplane_audit_log (tenant_id, at, id)
+        where operation = 'tenants.delete'`,
   ],
 };

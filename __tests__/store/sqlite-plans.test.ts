@@ -1,0 +1,117 @@
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { sqliteStore } from '../../lib/store/sqlite.js';
+import type { Store } from '../../lib/store/store.js';
+import { addEndpoint, addMessage, T0 } from '../contracts/store/fixtures.js';
+import { onCleanUp } from '../support/clean-up.js';
+import { temporaryFolder } from '../support/sender.js';
+
+/** A store, and how SQLite goes about the statements that some work prepares. */
+async function openStore(): Promise<{
+  store: Store;
+  plansOf(work: () => Promise<unknown>): Promise<string[]>;
+}> {
+  const database = new Database(join(await temporaryFolder(), 'store.sqlite'));
+  onCleanUp('test', 'folder', async () => void database.close());
+  const texts: string[] = [];
+  const { prepare } = database;
+  database.prepare = ((text: string) => {
+    texts.push(text);
+    return prepare.call(database, text);
+  }) as typeof prepare;
+  const store = sqliteStore({ database });
+  await store.open();
+  return {
+    store,
+    async plansOf(work) {
+      texts.length = 0;
+      await work();
+      return texts
+        .filter((text) => /^(select|update|delete)/i.test(text.trim()))
+        .map((text) => {
+          const parameters: null[] = Array(text.split('?').length - 1).fill(null);
+          const rows = database.prepare<null[]>(`explain query plan ${text}`).all(...parameters);
+          return (rows as { detail: string }[]).map(({ detail }) => detail).join('; ');
+        });
+    },
+  };
+}
+
+const query = { tenant: undefined, since: T0, until: T0 + 1, after: { ms: T0, id: 'att_a' }, limit: 9 };
+
+test('the attempts of an endpoint are walked in an index, without sorting', async () => {
+  const { store, plansOf } = await openStore();
+  const { id } = await addEndpoint(store);
+  for (const [status, index] of [
+    [undefined, 'hookplane_attempts_by_endpoint'],
+    ['succeeded', 'hookplane_attempts_by_endpoint'],
+    ['failed', 'hookplane_attempts_failed'],
+  ] as const) {
+    const plans = await plansOf(() => store.endpoints.attempts({ ...query, endpointId: id, status }));
+    const [plan] = plans.filter((each) => each.includes('hookplane_attempts'));
+    expect(plan).toMatch(
+      new RegExp(`^SEARCH hookplane_attempts USING INDEX ${index} \\(endpoint_id=\\? AND .*started_at`),
+    );
+    expect(plan).not.toMatch(/TEMP B-TREE/);
+  }
+});
+
+test('durations are counted from the index alone, whose entries are those of the range', async () => {
+  const { store, plansOf } = await openStore();
+  const range = { endpointId: 'ep_a', since: T0, until: T0 + 1, stepMs: 60_000 };
+  const [plan] = await plansOf(() => store.endpoints.durations(range));
+  expect(plan).toMatch(
+    /^SEARCH hookplane_attempts USING COVERING INDEX hookplane_attempts_by_endpoint \(endpoint_id=\? AND started_at>\? AND started_at<\?\)/,
+  );
+});
+
+test('expunging looks at nothing but the message', async () => {
+  const { store, plansOf } = await openStore();
+  const { id } = await addEndpoint(store);
+  const messageId = await addMessage(store, [id]);
+  const plans = await plansOf(() => store.messages.expunge(undefined, messageId, T0));
+  expect(plans.length).toBeGreaterThanOrEqual(4);
+  for (const plan of plans) expect(plan).not.toMatch(/SCAN hookplane/);
+});
+
+describe('the audit log is walked by an index, in its order', () => {
+  const everything = {
+    tenant: undefined,
+    sinceDeletion: false,
+    since: T0,
+    until: T0 + 9,
+    actor: undefined,
+    operation: undefined,
+    targetId: undefined,
+    after: { ms: T0, id: 'aud_a' },
+    limit: 9,
+  };
+
+  test.each([
+    ['all of it', {}, /USING PRIMARY KEY/],
+    ['a tenant’s', { tenant: 'acme' }, /USING INDEX hookplane_audit_log_by_tenant \(tenant_id=\? AND /],
+    ['an actor’s', { actor: 'ada' }, /USING INDEX hookplane_audit_log_by_actor \(actor_id=\? AND /],
+    ['a target’s', { targetId: 'ep_a' }, /USING INDEX hookplane_audit_log_by_target \(target_id=\? AND /],
+    [
+      'an operation’s',
+      { operation: 'endpoints.secret' as const },
+      /USING INDEX hookplane_audit_log_by_operation \(operation=\? AND /,
+    ],
+  ])('%s', async (_name, filter, index) => {
+    const { store, plansOf } = await openStore();
+    const [plan] = await plansOf(() => store.audit.list({ ...everything, ...filter }));
+    expect(plan).toMatch(/^SEARCH hookplane_audit_log/);
+    expect(plan).toMatch(index);
+    expect(plan).not.toMatch(/TEMP B-TREE/);
+  });
+
+  test('where a tenant of that id was deleted last is one look-up', async () => {
+    const { store, plansOf } = await openStore();
+    const plans = await plansOf(() =>
+      store.audit.list({ ...everything, tenant: 'acme', sinceDeletion: true }),
+    );
+    expect(plans[0]).toBe(
+      'SEARCH hookplane_audit_log USING COVERING INDEX hookplane_audit_log_deletions (tenant_id=?)',
+    );
+  });
+});
