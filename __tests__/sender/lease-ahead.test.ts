@@ -43,7 +43,10 @@ async function startHeld() {
   });
   await sender.sendMany(batch(60));
   await eventually(() => expect(held).toHaveLength(2));
-  return { receiver, file, turns, sender, endpoint, release: () => held.splice(0).forEach((end) => end()) };
+  const release = () => {
+    for (const end of held.splice(0)) end();
+  };
+  return { receiver, file, turns, sender, endpoint, release };
 }
 
 describe('leasing in advance', () => {
