@@ -2,7 +2,7 @@ import { type Authorize, type Decision, decide } from '../../lib/admin/authorize
 import { createAdminHandler } from '../../lib/admin/handler.js';
 import { ROUTES } from '../../lib/admin/routes.js';
 import { anId, expectError } from './expectations.js';
-import { type Asked, answerOf, dump, openPlane, type Plane, requestOf } from './plane.js';
+import { type Asked, answerOf, dump, hostedHandler, openPlane, type Plane, requestOf } from './plane.js';
 import { countedBody, inPieces } from './streams.js';
 
 const READ_ONLY = 'The access is read-only: it allows GET and HEAD';
@@ -18,7 +18,7 @@ beforeEach(() => {
 });
 
 function ask(decision: unknown, route: string, asked?: Asked) {
-  const handler = createAdminHandler(plane.sender, { authorize: () => decision as Decision, onError });
+  const handler = hostedHandler(plane.sender, { authorize: () => decision as Decision, onError });
   return answerOf(handler(requestOf(route, asked), asked?.context));
 }
 

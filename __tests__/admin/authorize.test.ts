@@ -188,6 +188,14 @@ describe('requireTenant', () => {
     expect(onError).not.toHaveBeenCalled();
   });
 
+  it.each(['requireTennant', 'authorise', 'basepath'])(
+    'is no option of the control plane by the name %s',
+    (name) => {
+      const options = { authorize: () => true, [name]: true };
+      expect(() => createAdminHandler(plane.sender, options)).toThrow(`unknown key "${name}"`);
+    },
+  );
+
   it('must be a boolean', () => {
     const options = { requireTenant: 'yes' } as object;
     expect(() => createAdminHandler(plane.sender, options)).toThrow(/requireTenant must be a boolean/);

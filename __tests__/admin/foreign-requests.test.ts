@@ -1,7 +1,7 @@
 import { createServerAdapter } from '@whatwg-node/server';
 import { createAdminHandler } from '../../lib/admin/handler.js';
 import { expectError } from './expectations.js';
-import { answerOf, openPlane, type Plane } from './plane.js';
+import { answerOf, openPlane, type Plane, requestOf } from './plane.js';
 import { countedBody, inPieces } from './streams.js';
 
 const ORIGIN = 'http://localhost';
@@ -129,6 +129,16 @@ it.each<[string, (request: Request) => unknown]>([
       expect.anything(),
     ],
   ]);
+});
+
+it('a body that a parser in front of an adapter has read is missed, and not taken for none', async () => {
+  const headers = { 'content-type': 'application/json', 'content-length': '20' };
+  const request = requestOf('POST /endpoints/ep_a/rotate-secret', { headers });
+  const onError = jest.fn();
+  const handler = createAdminHandler(plane.sender, { authorize: () => true, onError });
+  expect(await answerOf(handler(request))).toMatchObject({ status: 500, body: { errorCode: 'INTERNAL' } });
+  expect(String(onError.mock.calls[0]?.[0])).toMatch(/has been read before/);
+  expect((await answerOf(handler(requestOf('GET /tenants', { headers })))).status).toBe(200);
 });
 
 it('a body that the host has read is no matter where the route needs none', async () => {

@@ -1,7 +1,9 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import type { AdminContext, AdminHandler, AdminHandlerOptions } from '../../lib/admin/handler.js';
-import { createAdminHandler } from '../../lib/admin/handler.js';
+import type { AdminHandler, AdminHandlerOptions, HostContext } from '../../lib/admin/handler.js';
+import { createAdminHandler, createControlPlane } from '../../lib/admin/handler.js';
+import { toResponse } from '../../lib/admin/response.js';
+import type { Sender } from '../../lib/sender/sender.js';
 import type { Issue } from '../../lib/model/errors.js';
 import { sqliteStore } from '../../lib/store/sqlite.js';
 import { type Lifetime, onCleanUp } from '../support/clean-up.js';
@@ -19,7 +21,7 @@ export interface Asked {
   /** Sent as it is, as JSON unless `headers` say otherwise. */
   body?: BodyInit;
   headers?: Record<string, string>;
-  context?: AdminContext;
+  context?: HostContext;
 }
 
 /** The fields of any answer's body that tests look at one by one; the rest are compared whole. */
@@ -84,19 +86,28 @@ export async function openPlane({ admin, lifetime = 'test', ...options }: PlaneO
   // Opens the store, so that a test can plant rows at once.
   await sender.health();
   const faults: Plane['faults'] = [];
-  const handler = createAdminHandler(sender, {
+  const adminOptions: AdminHandlerOptions = {
     authorize: authorizeByHeader,
     onError: (error, { requestId }) => void faults.push({ error, requestId }),
     ...admin,
-  });
+  };
+  const handler = createAdminHandler(sender, adminOptions);
+  const hosted = hostedHandler(sender, adminOptions);
   return {
     sender,
     handler,
     database,
     clock,
     faults,
-    ask: (route, { context, ...asked } = {}) => answerOf(handler(requestOf(route, asked), context)),
+    ask: (route, { context, ...asked } = {}) =>
+      answerOf((context ? hosted : handler)(requestOf(route, asked), context)),
   };
+}
+
+/** The control plane as a host sees it that knows better than the Request what was asked. */
+export function hostedHandler(sender: Sender, options: AdminHandlerOptions) {
+  const plane = createControlPlane(sender, options);
+  return async (request: Request, context: HostContext = {}) => toResponse(await plane(request, context));
 }
 
 async function openDatabase(lifetime: Lifetime): Promise<Database.Database> {

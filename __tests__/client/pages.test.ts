@@ -155,39 +155,43 @@ describe('what is no page', () => {
     'tenants.listAll': ['tenants', (client) => client.tenants.listAll()],
     'audit.listAll': ['entries', (client) => client.audit.listAll()],
     replayAll: ['replayed', (client) => client.replayAll({ messageId: 'msg_1' })],
-    reconcileAll: ['messageIds', (client) => client.reconcileAll({ endpointId: 'ep_1', since: '2026-01-01' })],
+    reconcileAll: [
+      'messageIds',
+      (client) => client.reconcileAll({ endpointId: 'ep_1', since: '2026-01-01' }),
+    ],
   } satisfies Record<string, [string, (client: AdminClient) => AsyncIterable<unknown>]>;
 
-  it.each(Object.entries(walks))('ends %s with an error, and is not asked for again', async (_, [field, walk]) => {
-    const content = field === 'replayed' ? 1 : [];
-    const answers = [
-      { status: 'ok' },
-      { [field]: content },
-      { [field]: content, nextCursor: 7 },
-      { nextCursor: null },
-      { [field]: { length: 1 }, nextCursor: null },
-      { [field]: field === 'replayed' ? [] : 1, nextCursor: null },
-    ];
-    for (const answer of answers) {
-      const { fetch, urls } = scripted(() => Response.json(answer));
-      const error = await rejection(collect(walk(createAdminClient({ baseUrl: BASE_URL, fetch }))));
-      expect(error).toMatchObject({
-        name: 'AdminClientError',
-        code: 'UNEXPECTED_ANSWER',
-        status: 200,
-        message: expect.stringContaining(JSON.stringify(JSON.stringify(answer))),
-      });
-      expect(urls).toHaveLength(1);
-    }
-  });
+  it.each(Object.entries(walks))(
+    'ends %s with an error, and is not asked for again',
+    async (_, [field, walk]) => {
+      const content = field === 'replayed' ? 1 : [];
+      const answers = [
+        { status: 'ok' },
+        { [field]: content },
+        { [field]: content, nextCursor: 7 },
+        { nextCursor: null },
+        { [field]: { length: 1 }, nextCursor: null },
+        { [field]: field === 'replayed' ? [] : 1, nextCursor: null },
+      ];
+      for (const answer of answers) {
+        const { fetch, urls } = scripted(() => Response.json(answer));
+        const pages: AsyncIterable<unknown> = walk(createAdminClient({ baseUrl: BASE_URL, fetch }));
+        const error = await rejection(collect(pages));
+        expect(error).toMatchObject({
+          name: 'AdminClientError',
+          code: 'UNEXPECTED_ANSWER',
+          status: 200,
+          message: expect.stringContaining(JSON.stringify(JSON.stringify(answer))),
+        });
+        expect(urls).toHaveLength(1);
+      }
+    },
+  );
 
   it.each(Object.entries(walks))('ends %s when a cursor comes back', async (_, [field, walk]) => {
     const page = (nextCursor: string) => () =>
       Response.json({ [field]: field === 'replayed' ? 1 : ['x'], nextCursor });
-    for (const pages of [
-      [page('a')],
-      [page('a'), page('b'), page('a')],
-    ]) {
+    for (const pages of [[page('a')], [page('a'), page('b'), page('a')]]) {
       const { fetch, urls } = scripted(...pages);
       let rows = 0;
       const count = async () => {

@@ -223,7 +223,7 @@ export function servedPlaneContract({ prefix, serve, brokenEscapeStatus = 400 }:
 
     it('says nothing of what went wrong inside', async () => {
       const error = new Error('secret detail');
-      jest.spyOn(sender.keys, 'generateSymmetric').mockImplementationOnce(() => {
+      jest.spyOn(sender, 'forCaller').mockImplementationOnce(() => {
         throw error;
       });
       const { status, text } = await ask({ method: 'POST', path: '/keys/symmetric' });

@@ -1,5 +1,6 @@
 import type { Store } from '../../lib/store/store.js';
 import { auditContract } from './store/audit.js';
+import { clockStepContract } from './store/clock-step.js';
 import { endpointAttemptsContract } from './store/endpoint-attempts.js';
 import { endpointStoreContract } from './store/endpoints.js';
 import { expungeContract } from './store/expunge.js';
@@ -56,6 +57,7 @@ export function storeContract(name: string, open: OpenStore): void {
       describe('the status of a message', () => rollUpContract(store));
       describe('expunging', () => expungeContract(store));
       describe('workers', () => workerStoreContract(store));
+      describe('when the clock is set back', () => clockStepContract(store));
       describe('the audit log', () => auditContract(store));
       describe('shared by several stores', () => sharedStoreContract(current));
     });

@@ -212,6 +212,15 @@ describe('basePath', () => {
     await request(app).get(`${prefix}/admin/endpoints`).expect(404);
   });
 
+  it('answers nothing outside it', async () => {
+    const port = await serve(adminMiddleware(sender, options));
+    for (const path of ['/endpoints', '/adminendpoints', '/', '/health', '/other/admin/endpoints']) {
+      const { status, text } = await send(port, { path });
+      expect([path, status, JSON.parse(text).errorCode]).toEqual([path, 404, 'ROUTE_NOT_FOUND']);
+    }
+    expect((await send(port, { path: '/admin/endpoints' })).status).toBe(200);
+  });
+
   it.each(['/web hooks', '/web%20hooks', '/ü/x'])(
     'may be written %s or as a URL spells it',
     async (basePath) => {

@@ -119,6 +119,25 @@ describe.each(HELPERS)('%s', (_helper, authorizer) => {
       for (const [, headers] of REFUSED) expect(await post(port, { host: HOST, ...headers })).toBe(201);
     });
 
+    it('refuses it with other credentials that a browser sends by itself, and not with a bearer token', async () => {
+      const port = await mount(authorizer());
+      const crossSite = { host: HOST, 'sec-fetch-site': 'cross-site' };
+      for (const authorization of [
+        'Basic YTpi',
+        'basic YTpi',
+        'Negotiate YII=',
+        'NTLM TlRM',
+        'Digest a="b"',
+      ]) {
+        expect([authorization, await post(port, { ...crossSite, authorization })]).toEqual([
+          authorization,
+          403,
+        ]);
+        expect(await post(port, { host: HOST, authorization })).toBe(201);
+      }
+      expect(await post(port, { ...crossSite, authorization: 'Bearer abc' })).toBe(201);
+    });
+
     it('looks at every method but GET and HEAD', async () => {
       const port = await mount(authorizer());
       const crossSite = { ...COOKIE, 'sec-fetch-site': 'cross-site' };

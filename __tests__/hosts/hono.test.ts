@@ -30,7 +30,10 @@ describe('examples/hono/server.mjs', () => {
 describe('a mount of Hono, which strips the prefix', () => {
   servedPlaneContract({
     prefix: '/api/admin',
-    serve: (sender, options) => start(new Hono().mount('/api/admin', createAdminHandler(sender, options))),
+    serve(sender, options) {
+      const admin = createAdminHandler(sender, options);
+      return start(new Hono().mount('/api/admin', (request) => admin(request)));
+    },
   });
 });
 
@@ -81,7 +84,8 @@ describe('middleware of Hono in front', () => {
       await next();
     });
     app.all('/admin/*', async (c) => admin(await cloneRawRequest(c.req)));
-    app.all('/api/admin/*', (c) => admin(c.req.raw, { path: c.req.path.slice('/api/admin'.length) }));
+    const api = createAdminHandler(sender, { authorize: () => true, basePath: '/api/admin', onError });
+    app.all('/api/admin/*', (c) => api(c.req.raw));
     const port = await start(app);
     expect((await fetch(`http://127.0.0.1:${port}/admin/endpoints`, order)).status).toBe(201);
     expect((await fetch(`http://127.0.0.1:${port}/api/admin/endpoints`, order)).status).toBe(500);

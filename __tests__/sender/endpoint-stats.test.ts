@@ -129,6 +129,8 @@ describe('the stats of an endpoint', () => {
     [{ since: '2026-05-02' }, /^since is in the future$/],
     [{ since: '2026-04-02', until: '2026-04-01' }, /^since is after until$/],
     [{ since: 'yesterday' }, /^since must be/],
+    [{ since: '9999-12-31', until: '9999-12-31T23:59:59.999Z' }, /within the years 0000 to 9999$/],
+    [{ until: '0000-01-01' }, /within the years 0000 to 9999$/],
     [{ interval: 'week' as 'day' }, /^interval must be one of minute, hour, day$/],
     [{ interval: 'toString' as 'day' }, /^interval must be/],
   ])('are not of %j', async (request, message) => {

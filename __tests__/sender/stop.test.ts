@@ -1,6 +1,9 @@
+import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { sqliteStore } from '../../lib/store/sqlite.js';
 import { startReceiver } from '../support/receiver.js';
-import { startSender } from '../support/sender.js';
-import { eventually } from '../support/wait-for.js';
+import { startSender, temporaryFolder } from '../support/sender.js';
+import { eventually, waitFor } from '../support/wait-for.js';
 import { takeTurns, untilAttempts, untilStatus } from './probe.js';
 
 const send = { type: 'a.b', data: 1 };
@@ -112,6 +115,39 @@ describe('stopping', () => {
     await sender.start();
     await sender.send(send);
     await sender.stop();
+  });
+
+  test('waits for the sign of life that it gives, and closes nothing under it', async () => {
+    const store = sqliteStore({ file: join(await temporaryFolder(), 'store.sqlite') });
+    const gate = { renewing: false, open: (): void => {}, opened: Promise.resolve() };
+    const outbox = {
+      ...store.outbox,
+      async renew(...args: Parameters<typeof store.outbox.renew>) {
+        gate.renewing = true;
+        await gate.opened;
+        await store.outbox.renew(...args);
+      },
+    };
+    const intervals = jest.spyOn(globalThis, 'setInterval');
+    const sender = await startSender({ store: { ...store, outbox } });
+    const [beat] = intervals.mock.calls.at(-1)!;
+    intervals.mockRestore();
+    const errors: unknown[] = [];
+    sender.on('error', (event) => errors.push(event));
+    gate.renewing = false;
+    gate.opened = new Promise((resolve) => {
+      gate.open = resolve;
+    });
+    beat();
+    await waitFor(() => gate.renewing);
+    const stopping = sender.stop();
+    const state = watch(stopping);
+    // Far more than a stop takes that has nothing to wait for.
+    for (let turn = 0; turn < 200; turn++) await setImmediate();
+    expect(state.settled).toBe(false);
+    gate.open();
+    await stopping;
+    expect([errors, sender.log]).toEqual([[], []]);
   });
 
   test('makes no noise', async () => {

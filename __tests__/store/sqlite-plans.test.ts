@@ -74,6 +74,18 @@ test('expunging looks at nothing but the message', async () => {
   for (const plan of plans) expect(plan).not.toMatch(/SCAN hookplane/);
 });
 
+test('setting back what waits looks at what waits and at what is leased, and not at what is done', async () => {
+  const { store, plansOf } = await openStore();
+  await store.workers.beat('wrk_a', T0 + 3_600_000);
+  const plans = await plansOf(() => store.workers.beat('wrk_a', T0));
+  const deliveries = plans.filter((plan) => plan.includes('hookplane_deliveries'));
+  expect(deliveries).toHaveLength(2);
+  for (const plan of deliveries)
+    expect(plan).not.toMatch(
+      /SCAN (?:d|hookplane_deliveries)(?! USING (?:COVERING )?INDEX hookplane_deliveries_(?:due|leased))/,
+    );
+});
+
 describe('the audit log is walked by an index, in its order', () => {
   const everything = {
     tenant: undefined,

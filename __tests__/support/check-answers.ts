@@ -14,13 +14,16 @@ jest.mock('../../lib/admin/handler.js', () => {
   const look = (
     base: string,
     request: Request,
-    context: Handler.AdminContext | undefined,
+    context: Handler.HostContext | undefined,
     answer: Response.Answer,
   ) => {
     answers ??= jest
       .requireActual<{ createAnswerCheck: typeof createAnswerCheck }>('./answer-check.js')
       .createAnswerCheck();
-    const path = context?.path ?? below(handler.normalizeBasePath(base), new URL(request.url).pathname);
+    const path =
+      context?.path !== undefined
+        ? context.path
+        : below(handler.normalizeBasePath(base), new URL(request.url).pathname);
     const problem = answers.problem(context?.method ?? request.method, path, answer);
     if (problem !== null) problems.push(problem);
   };

@@ -10,7 +10,7 @@ import { join, relative } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import express from 'express';
-import { createSender, sqliteStore } from 'hookplane';
+import { bearerToken, createSender, sqliteStore } from 'hookplane';
 import { adminMiddleware } from 'hookplane/express';
 import { logger, printEvents, textOf } from './console.mjs';
 import { registerEndpoints } from './endpoints.mjs';
@@ -21,12 +21,10 @@ const TICK_MS = 5000;
 const FIRST_MESSAGES_MS = 10_000;
 
 // Fixed, and printed: the demo listens on the loopback address only. An application has real ones, and hides them.
-const CALLERS = new Map([
-  ['Bearer demo-admin-token', { allow: true }],
-  ['Bearer demo-acme-token', { allow: true, tenantId: 'acme' }],
+const authorize = bearerToken([
+  { token: 'demo-admin-token', name: 'operator' },
+  { token: 'demo-acme-tenant-token', tenantId: 'acme', name: 'acme' },
 ]);
-const authorize = (request) =>
-  CALLERS.get(request.headers.get('authorization')) ?? { allow: false, status: 401 };
 
 const port = Number(process.env.PORT ?? 3000);
 if (!Number.isInteger(port) || port < 0 || port > 65_535) {
@@ -88,7 +86,7 @@ async function run() {
 hookplane demo
 
   control plane  ${url}/admin
-  tokens         demo-admin-token (sees every tenant), demo-acme-token (bound to the tenant acme)
+  tokens         demo-admin-token (sees every tenant), demo-acme-tenant-token (bound to the tenant acme)
   receiver       ${receiverUrl}
   data           ${shown(file)}: ${describeData()}
 `);
@@ -179,8 +177,8 @@ function commandsFor(invoice) {
     ],
     [
       'As a caller that is bound to acme: globex does not exist',
-      `${as('demo-acme-token')} '${url}/admin/endpoints'`,
-      `${as('demo-acme-token')} '${url}/admin/endpoints/${endpoints['globex/all'].id}'`,
+      `${as('demo-acme-tenant-token')} '${url}/admin/endpoints'`,
+      `${as('demo-acme-tenant-token')} '${url}/admin/endpoints/${endpoints['globex/all'].id}'`,
     ],
     ['As nobody', `curl -s '${url}/admin/endpoints'`],
     [

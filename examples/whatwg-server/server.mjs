@@ -21,7 +21,10 @@ async function takeOrder(request) {
 const app = createServerAdapter((request, { req, res }) => {
   const { pathname } = new URL(request.url);
   if (/^\/admin(?:\/|$)/.test(pathname)) return admin(request, { host: { req, res } });
-  if (request.method === 'POST' && pathname === '/orders') return takeOrder(request);
+  if (request.method === 'POST' && pathname === '/orders') {
+    // What is thrown here, the adapter would answer with its stack.
+    return takeOrder(request).catch(() => new Response('Not taken', { status: 500 }));
+  }
   return new Response('Not found', { status: 404 });
 });
 

@@ -25,6 +25,10 @@ export function shareBody(request: Request, maxBytes: number): SharedBody {
   if (request.bodyUsed || source?.locked) return { request, isEmpty: refuseUsed, read: refuseUsed };
   if (!source) {
     const shown = request instanceof Request ? request : show(request);
+    // Adapters make a request without a body of one that a parser has read, and leave its length in the headers.
+    if (Number(request.headers.get('content-length')) > 0) {
+      return { request: shown, isEmpty: refuseUsed, read: refuseUsed };
+    }
     return { request: shown, isEmpty: async () => true, read: async () => new Uint8Array() };
   }
   const chunks: Uint8Array[] = [];
@@ -97,6 +101,15 @@ export function shareBody(request: Request, maxBytes: number): SharedBody {
   };
 }
 
+/**
+ * The request for one of several readers: what one reads, the others can read as well. As with the request that
+ * `shareBody` shows, nothing is pulled before somebody reads.
+ */
+export function copyOf(request: Request): Request {
+  if (!request.body || request.bodyUsed || request.body.locked) return request;
+  return withSignalOf(request, request.clone());
+}
+
 /** The host has taken it, for itself: without this, a request that had a body would be one that has none. */
 async function refuseUsed(): Promise<never> {
   throw new Error(
@@ -107,8 +120,11 @@ async function refuseUsed(): Promise<never> {
 /** A native request like the given one, which may be of a host's own making. */
 function show(request: Request, init: RequestInit & { duplex?: 'half' } = {}): Request {
   const shown = native(request, init);
-  if (shown !== request) Object.defineProperty(shown, 'signal', { get: () => request.signal });
-  return shown;
+  return shown === request ? shown : withSignalOf(request, shown);
+}
+
+function withSignalOf(request: Request, other: Request): Request {
+  return Object.defineProperty(other, 'signal', { get: () => request.signal });
 }
 
 function native(request: Request, init: RequestInit): Request {

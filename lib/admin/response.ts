@@ -67,10 +67,19 @@ export function textAnswer(
 }
 
 /**
- * The only place where an error becomes an answer.
+ * The only place where an error becomes an answer. It throws for no error, whatever the application has thrown.
  * @param requestId goes into answers that say nothing else about what happened
  */
 export function errorAnswer(error: unknown, requestId: () => string): Answer {
+  try {
+    return readError(error, requestId);
+  } catch {
+    // What looks like one of ours, and cannot be read or written.
+    return readError(undefined, requestId);
+  }
+}
+
+function readError(error: unknown, requestId: () => string): Answer {
   const known = isHookplaneError(error) && Object.hasOwn(STATUS_BY_CODE, error.code) ? error : null;
   const code = (known?.code ?? 'INTERNAL') as AdminErrorCode;
   const status = STATUS_BY_CODE[code];

@@ -47,7 +47,9 @@ export function joinPath(segments: readonly string[]): string {
 function encodeSegment(segment: unknown): string {
   // An empty one would ask for the list in place of the record.
   if (typeof segment !== 'string' || segment === '') {
-    throw invalidArgument(`An id must be a string that is not empty, not ${JSON.stringify(segment)}`);
+    throw invalidArgument(
+      `An id must be a string that is not empty, not ${typeof segment === 'string' ? '""' : String(segment)}`,
+    );
   }
   // No escape keeps "." and ".." from being resolved, "%2E%2E" included (URL standard, "double-dot path segment"); and
   // proxies there are that decode "%2F" before they resolve.
@@ -61,11 +63,17 @@ function encodeSegment(segment: unknown): string {
   }
 }
 
-/** From the `?` on, or empty. A list without values stays, as an empty value: left out, it would mean "all". */
+/**
+ * From the `?` on, or empty. A list without values stays, as an empty value: left out, it would mean "all".
+ * @throws AdminClientError `INVALID_ARGUMENT`
+ */
 export function formatQuery(query: Query): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     if (value === undefined) continue;
+    if (typeof value === 'object' && !Array.isArray(value)) {
+      throw invalidArgument(`${name} must be text, a number, a boolean or a list of texts`);
+    }
     if (typeof value !== 'object') parameters.append(name, String(value));
     else if (value.length === 0) parameters.append(name, '');
     else for (const each of value) parameters.append(name, each);

@@ -92,7 +92,7 @@ export function createAdminClient(options: AdminClientOptions): AdminClient {
       call({ method: 'GET', path: ['endpoints'], query: { ...request } }, options),
     listAll: (request = {}, options) =>
       walkRows(
-        walkPages(request, (page) => endpoints.list(page, options)),
+        walkPages(request, (page) => endpoints.list(page, options), 'endpoints'),
         (page) => page.endpoints,
       ),
     create: (input, options) => call({ method: 'POST', path: ['endpoints'], body: input }, options),
@@ -111,7 +111,7 @@ export function createAdminClient(options: AdminClientOptions): AdminClient {
       call({ method: 'GET', path: ['endpoints', id, 'attempts'], query: { ...request } }, options),
     attemptsAll: (id, request = {}, options) =>
       walkRows(
-        walkPages(request, (page) => endpoints.attempts(id, page, options)),
+        walkPages(request, (page) => endpoints.attempts(id, page, options), 'attempts'),
         (page) => page.attempts,
       ),
     stats: (id, request = {}, options) =>
@@ -126,7 +126,7 @@ export function createAdminClient(options: AdminClientOptions): AdminClient {
       ),
     listAll: (request = {}, options) =>
       walkRows(
-        walkPages(request, (page) => messages.list(page, options)),
+        walkPages(request, (page) => messages.list(page, options), 'messages'),
         (page) => page.messages,
       ),
     get: (id, options) => call({ method: 'GET', path: ['messages', id] }, options),
@@ -134,7 +134,7 @@ export function createAdminClient(options: AdminClientOptions): AdminClient {
       call({ method: 'GET', path: ['messages', id, 'attempts'], query: { ...request } }, options),
     attemptsAll: (id, request = {}, options) =>
       walkRows(
-        walkPages(request, (page) => messages.attempts(id, page, options)),
+        walkPages(request, (page) => messages.attempts(id, page, options), 'attempts'),
         (page) => page.attempts,
       ),
     expungePayload: (id, options) =>
@@ -146,7 +146,7 @@ export function createAdminClient(options: AdminClientOptions): AdminClient {
       call({ method: 'GET', path: ['tenants'], query: { ...request } }, options),
     listAll: (request = {}, options) =>
       walkRows(
-        walkPages(request, (page) => tenants.list(page, options)),
+        walkPages(request, (page) => tenants.list(page, options), 'tenants'),
         (page) => page.tenants,
       ),
     get: (id, options) => call({ method: 'GET', path: ['tenants', id] }, options),
@@ -159,7 +159,7 @@ export function createAdminClient(options: AdminClientOptions): AdminClient {
     list: (request = {}, options) => call({ method: 'GET', path: ['audit'], query: { ...request } }, options),
     listAll: (request = {}, options) =>
       walkRows(
-        walkPages(request, (page) => audit.list(page, options)),
+        walkPages(request, (page) => audit.list(page, options), 'entries'),
         (page) => page.entries,
       ),
   };
@@ -188,7 +188,7 @@ export function createAdminClient(options: AdminClientOptions): AdminClient {
     replay: (request, options) => call({ method: 'POST', path: ['replay'], body: request }, options),
     replayAll: (request, options) =>
       countUp(
-        walkPages(request, (page) => client.replay(page, options)),
+        walkPages(request, (page) => client.replay(page, options), 'replayed', Number.isInteger),
         (page) => page.replayed,
       ),
     // A read, for all that its question is sent as a body.
@@ -196,7 +196,7 @@ export function createAdminClient(options: AdminClientOptions): AdminClient {
       call({ method: 'POST', path: ['reconcile'], body: request, repeatable: true }, options),
     reconcileAll: (request, options) =>
       countUp(
-        walkPages(request, (page) => client.reconcile(page, options)),
+        walkPages(request, (page) => client.reconcile(page, options), 'messageIds'),
         (page) => page.messageIds.length,
       ),
     health: (options) => call({ method: 'GET', path: ['health'], expected: 'health' }, options),

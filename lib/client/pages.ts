@@ -1,17 +1,45 @@
+import { AdminClientError } from './client-error.js';
+
+/** Whether a page has what it is for. */
+export type IsContent = (content: unknown) => boolean;
+
 /**
  * Walks a list from `request.cursor` on, page by page. A page is asked for when the one before it has been used up, so
- * who stops early asks for no more.
+ * who stops early asks for no more. What is no page ends the walk with an error, as a cursor does that was there before:
+ * without an end, a replay would be asked for again and again.
+ * @param field what a page has beside its `nextCursor`
+ * @throws AdminClientError `UNEXPECTED_ANSWER`
  */
 export async function* walkPages<
   Request extends { cursor?: string | undefined },
   Page extends { nextCursor: string | null },
->(request: Request, read: (request: Request) => Promise<Page>): AsyncGenerator<Page, void, undefined> {
+>(
+  request: Request,
+  read: (request: Request) => Promise<Page>,
+  field: string,
+  isContent: IsContent = Array.isArray,
+): AsyncGenerator<Page, void, undefined> {
+  const seen = new Set<string>();
   let cursor: string | null | undefined = request.cursor;
   do {
     const page = await read(cursor === undefined ? request : { ...request, cursor });
-    yield page;
     cursor = page.nextCursor;
+    if (
+      !isContent((page as Record<string, unknown>)[field]) ||
+      (cursor !== null && typeof cursor !== 'string')
+    ) {
+      throw unexpected(`The answer is no page of ${field}: ${JSON.stringify(JSON.stringify(page))}`);
+    }
+    if (cursor !== null && seen.has(cursor)) {
+      throw unexpected(`The cursor ${JSON.stringify(cursor)} came back: the list of ${field} has no end`);
+    }
+    if (cursor !== null) seen.add(cursor);
+    yield page;
   } while (cursor !== null);
+}
+
+function unexpected(message: string): AdminClientError {
+  return new AdminClientError('UNEXPECTED_ANSWER', message, { status: 200 });
 }
 
 /** The rows of all pages, one after another. */

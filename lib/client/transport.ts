@@ -24,7 +24,10 @@ export type ClientHeaders = Readonly<Record<string, string | undefined>>;
 export interface AdminClientOptions {
   /** Where the control plane is mounted, such as `https://app.example.com/admin`; in a browser `/admin` will do. */
   baseUrl: string | URL;
-  /** Sent with every request, or a function that is asked for them before each: `authorization`, for one. */
+  /**
+   * Sent with every request, or a function that is asked for them before each: `authorization`, for one. A call rejects
+   * with what the function throws.
+   */
   headers?: ClientHeaders | (() => ClientHeaders | Promise<ClientHeaders>);
   /** Whether a browser sends its cookies. @default the browser's own, `same-origin` */
   credentials?: 'omit' | 'same-origin' | 'include';
@@ -97,7 +100,7 @@ export function createTransport(options: AdminClientOptions): Transport {
       signal: limit.signal,
       // A POST that followed a redirect would become a GET, and its answer would be taken for the POST's.
       redirect: 'manual',
-      ...(call.body !== undefined && { body: JSON.stringify(call.body) }),
+      ...(call.body !== undefined && { body: writeBody(call.body, what) }),
       ...(credentials !== undefined && { credentials }),
     };
     let response: FetchResponse;
@@ -139,6 +142,15 @@ export function createTransport(options: AdminClientOptions): Transport {
       limit.release();
     }
   };
+}
+
+/** What JSON cannot say is the caller's mistake, and nothing is asked. */
+function writeBody(body: unknown, what: string): string {
+  try {
+    return JSON.stringify(body);
+  } catch (cause) {
+    throw invalidArgument(`The body of ${what} cannot be written as JSON: ${reasonOf(cause)}`, cause);
+  }
 }
 
 function checkRetries(retries: number): number {

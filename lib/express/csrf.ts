@@ -9,12 +9,18 @@ export type CsrfGuard = (request: Request, req: HostRequest) => boolean;
 
 /**
  * The protection against cross-site requests of the authorizers that go by a session: it looks at requests that carry
- * a `Cookie`, since without one the browser has sent nothing by itself.
+ * what a browser sends by itself.
  * @throws HookplaneError `INVALID_OPTIONS`
  */
 export function createCsrfGuard(options: CrossSiteOptions, where: string): CsrfGuard {
   const isCrossSite = createCrossSiteGuard(options, where);
-  return (request, req) => request.headers.has('cookie') && isCrossSite(request, forwardedHost(req));
+  return (request, req) => isAmbient(request.headers) && isCrossSite(request, forwardedHost(req));
+}
+
+/** Cookies, and the credentials of Basic, Digest, Negotiate and NTLM, which it keeps; a bearer token it never adds. */
+function isAmbient(headers: Headers): boolean {
+  const authorization = headers.get('authorization');
+  return headers.has('cookie') || (authorization !== null && !/^bearer /i.test(authorization));
 }
 
 /** What a proxy that Express trusts (`trust proxy`) was asked for, as Express reads it: the first of several. */

@@ -1,10 +1,11 @@
 import { createServerAdapter, Response as LightResponse } from '@whatwg-node/server';
 import {
-  type AdminContext,
   type AdminHandlerOptions,
   createControlPlane,
+  type HostContext,
   normalizeBasePath,
 } from '../admin/handler.js';
+import { createReport } from '../admin/report.js';
 import { toResponse } from '../admin/response.js';
 import type { Sender } from '../sender/sender.js';
 import { createNodeMiddleware, type FetchContext, type NodeMiddleware } from './node-bridge.js';
@@ -33,9 +34,10 @@ export interface AdminMiddlewareOptions extends AdminHandlerOptions {
 export function adminMiddleware(sender: Sender, options: AdminMiddlewareOptions = {}): NodeMiddleware {
   const basePath = normalizeBasePath(options.basePath ?? '');
   const answer = createControlPlane(sender, options);
+  const report = createReport(options);
   const adapter = createServerAdapter(
     // The adapter's own Response costs a quarter of the native one. It goes no further than to our writer.
-    async (request) => toResponse(await answer(request, (request as AskedRequest)[CONTEXT]), LightResponse),
+    async (request) => toResponse(await answer(request, (request as AskedRequest)[CONTEXT]!), LightResponse),
     { fetchAPI: { Request, Response, Headers, URL, ReadableStream } },
   );
   const handleRequest = adapter.handleRequest as (request: Request) => Response | Promise<Response>;
@@ -44,39 +46,24 @@ export function adminMiddleware(sender: Sender, options: AdminMiddlewareOptions 
       request[CONTEXT] = basePath === '' ? context : { ...context, path: pathBelow(basePath, context) };
       return handleRequest(request);
     },
-    { onError: reporter(options) },
+    { onError: (error, { requestId }) => report(error, requestId) },
   );
 }
 
 /** On the request, since a context that the adapter is given it copies, property by property, for more than all it does. */
 const CONTEXT = Symbol('context');
 
-type AskedRequest = Request & { [CONTEXT]?: AdminContext };
+type AskedRequest = Request & { [CONTEXT]?: HostContext };
 
-/** What follows `basePath` in the public path; where the host mounts by itself as well, in the path below its mount. */
-function pathBelow(basePath: string, { path, host }: FetchContext): string {
-  return (
-    withoutPrefix(basePath, mountPath(host.req as HostRequest) + path) ??
-    withoutPrefix(basePath, path) ??
-    path
-  );
+/**
+ * What follows `basePath` in the public path; where the host mounts by itself as well, in the path below its mount.
+ * Null for a path that is in neither.
+ */
+function pathBelow(basePath: string, { path, host }: FetchContext): string | null {
+  return withoutPrefix(basePath, mountPath(host.req as HostRequest) + path) ?? withoutPrefix(basePath, path);
 }
 
-function withoutPrefix(prefix: string, path: string): string | undefined {
+function withoutPrefix(prefix: string, path: string): string | null {
   if (path === prefix) return '/';
-  return path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : undefined;
-}
-
-/** For what goes wrong outside the handler, which reports its own. */
-function reporter({ onError, logger }: AdminHandlerOptions): NonNullable<AdminHandlerOptions['onError']> {
-  if (onError) return onError;
-  const log = logger
-    ? (message: string, fields: Record<string, unknown>) => logger.error(message, fields)
-    : (message: string, fields: Record<string, unknown>) =>
-        process.emitWarning(`${message} ${JSON.stringify(fields)}`, 'HookplaneWarning');
-  return (error, { requestId }) =>
-    log('The control plane failed', {
-      requestId,
-      error: error instanceof Error ? error.stack : String(error),
-    });
+  return path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : null;
 }

@@ -37,7 +37,8 @@ function fetchHeaders(req: HostRequest, left: ReadonlySet<string> | undefined): 
   const headers: Record<string, string> = {};
   for (const name in req.headers) {
     const value = req.headers[name];
-    if (value === undefined || left?.has(name)) continue;
+    // Pseudo-headers of HTTP/2, such as `:path`, are none.
+    if (value === undefined || name.startsWith(':') || left?.has(name)) continue;
     headers[name] = Array.isArray(value) ? value.join(', ') : value;
   }
   return headers;

@@ -54,7 +54,7 @@ function scheme(req: HostRequest): 'http' | 'https' {
 
 /** A `Host` with a slash or a question mark in it would move the path; two of them leave open which one counts. */
 function authority(req: HostRequest): string {
-  const { host } = req.headers;
+  const host = req.headers.host ?? (req.headers[':authority'] as string | undefined);
   if (!host || !AUTHORITY.test(host) || repeatsHost(req.rawHeaders)) return 'localhost';
   if (host !== lastHost.text) lastHost = { text: host, valid: URL.canParse(`http://${host}`) };
   return lastHost.valid ? host : 'localhost';

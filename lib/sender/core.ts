@@ -1,6 +1,7 @@
 import type { Store } from '../store/store.js';
 import type { Tester } from './delivery/tester.js';
 import type { SenderEmitter } from './events.js';
+import type { InTurn } from './in-turn.js';
 import type { ResolvedOptions } from './options.js';
 import type { SendQueue } from './send-queue.js';
 import type { Tally } from './tally.js';
@@ -18,6 +19,8 @@ export interface SenderCore {
   events: SenderEmitter;
   queue: SendQueue;
   tester: Tester;
+  /** For what counts a lot: many at once would take all of the process. */
+  countInTurn: InTurn;
   tally: Tally;
   tracing: Tracing;
   /** The store, opened. @throws HookplaneError `STORE_UNAVAILABLE`, `MIGRATION_REQUIRED` */

@@ -15,6 +15,10 @@ import { endpointNotFound, timeRange } from './scope-rules.js';
  */
 const PIECE_MS = 3_600_000;
 
+/** The years that ISO 8601 writes with four digits. */
+const FIRST_MS = Date.parse('0000-01-01T00:00:00Z');
+const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
+
 export function historyOperations(
   core: SenderCore,
   tenant: TenantScope,
@@ -41,13 +45,15 @@ export function historyOperations(
       if (!(await store.endpoints.get(tenant, id))) endpointNotFound(id);
       const counted = new Map<number, DurationCount[]>();
       for (let start = since; start < until; start += stepMs) counted.set(start, []);
-      for (let start = since; start < until; start += PIECE_MS) {
-        const end = Math.min(until, start + PIECE_MS);
-        const found = await store.endpoints.durations({ endpointId: id, since: start, until: end, stepMs });
-        for (const { start: bucket, ...count } of found) counted.get(bucket)?.push(count);
-        // Between pieces everybody else has a turn.
-        await setImmediate();
-      }
+      await core.countInTurn(async () => {
+        for (let start = since; start < until; start += PIECE_MS) {
+          const end = Math.min(until, start + PIECE_MS);
+          const found = await store.endpoints.durations({ endpointId: id, since: start, until: end, stepMs });
+          for (const { start: bucket, ...count } of found) counted.get(bucket)?.push(count);
+          // Between pieces everybody else has a turn.
+          await setImmediate();
+        }
+      });
       const buckets = [...counted].map(([start, counts]) => ({
         start: isoTime(start),
         ...countAttempts(counts),
@@ -72,6 +78,9 @@ function wholeIntervals({ interval = 'hour', ...request }: StatsRequest, now: nu
   const until = Math.ceil((asked.until ?? now + 1) / stepMs) * stepMs;
   const since =
     asked.since === undefined ? until - shown * stepMs : Math.floor(asked.since / stepMs) * stepMs;
+  if (since < FIRST_MS || until > LAST_MS) {
+    throw new HookplaneError('INVALID_QUERY', 'since and until must be within the years 0000 to 9999');
+  }
   // One interval more, so that who asks for the longest range up to now need not look at the clock twice.
   if (until - since > maxRangeMs + stepMs) {
     const days = maxRangeMs / STATS_INTERVALS.day.ms;

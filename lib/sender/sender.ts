@@ -12,6 +12,7 @@ import { createTester } from './delivery/tester.js';
 import { endpointOperations } from './endpoints.js';
 import { createEmitter, type SenderEventName, type SenderEvents } from './events.js';
 import { HEARTBEAT_MS, readHealth } from './health.js';
+import { createInTurn } from './in-turn.js';
 import { generateAsymmetric, generateSymmetric } from './keys.js';
 import { messageOperations, sendOperations } from './messages.js';
 import { type MetricRegistry, metricsText, registerMetrics } from './metrics.js';
@@ -68,7 +69,6 @@ export function createEngine(given: SenderOptions): Sender {
   const guard = createTargetGuard({ allowHttp: options.allowHttp, allowTargets: options.allowTargets });
   let stopped = false;
   let worker: Worker | null = null;
-  let lastChange: Promise<void> = Promise.resolve();
 
   async function ready(): Promise<Store> {
     if (stopped) throw new HookplaneError('STORE_UNAVAILABLE', 'The sender has been stopped');
@@ -89,6 +89,7 @@ export function createEngine(given: SenderOptions): Sender {
     recall: () => worker?.dispatcher.recall(),
     queue: createSendQueue(options, tally, ready, wake),
     tester: createTester(options, tracing, connect),
+    countInTurn: createInTurn(),
     tally,
     tracing,
   };
@@ -104,12 +105,17 @@ export function createEngine(given: SenderOptions): Sender {
       tally,
       delivery: { options, client, tracing },
     });
-    let beating = false;
+    let beating: Promise<void> | null = null;
+
+    function beat(): Promise<void> {
+      beating ??= giveSign().finally(() => {
+        beating = null;
+      });
+      return beating;
+    }
 
     /** Shows that the worker lives, keeps its leases, and ends what has expired. */
-    async function beat(): Promise<void> {
-      if (beating) return;
-      beating = true;
+    async function giveSign(): Promise<void> {
       try {
         await store.workers.beat(id, now());
         await store.outbox.renew(id, options.leaseMs, now());
@@ -126,24 +132,23 @@ export function createEngine(given: SenderOptions): Sender {
       } catch (error) {
         events.emit('error', { error, during: 'heartbeat' });
         logger.error('A heartbeat failed; the next one is tried', { error: String(error) });
-      } finally {
-        beating = false;
       }
     }
 
     const heartbeat = setInterval(beat, HEARTBEAT_MS);
-    return { id, client, dispatcher, heartbeat, beat };
+    async function rest(): Promise<void> {
+      clearInterval(heartbeat);
+      await beating;
+    }
+    return { id, client, dispatcher, beat, rest };
   }
 
   /** Starts and stops follow one another, so that none closes the store under another. */
-  function inTurn(change: () => Promise<void>): Promise<void> {
-    const changed = lastChange.then(change);
-    lastChange = changed.catch(() => {});
-    return changed;
-  }
+  const inTurn = createInTurn();
 
   async function start(): Promise<void> {
     stopped = false;
+    core.tester.open();
     await ready();
     if (worker) return;
     worker = startWorker();
@@ -157,7 +162,7 @@ export function createEngine(given: SenderOptions): Sender {
     if (stopping) {
       // The heart beats until the last attempt has ended: its lease must not end before.
       await stopping.dispatcher.stop(drainMs, () => stopping.client.abort());
-      clearInterval(stopping.heartbeat);
+      await stopping.rest();
       await stopping.client.close();
       await store.workers
         .leave(stopping.id)
@@ -201,8 +206,9 @@ interface Worker {
   id: string;
   client: HttpClient;
   dispatcher: Dispatcher;
-  heartbeat: NodeJS.Timeout;
   beat(): Promise<void>;
+  /** Beats no more. Waits for the beat under way: the store must not be closed under it. */
+  rest(): Promise<void>;
 }
 
 function createScope(core: SenderCore, tenant: TenantScope, audit?: Auditor): SenderScope {

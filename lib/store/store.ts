@@ -273,6 +273,10 @@ export interface AuditStore {
 }
 
 export interface WorkerStore {
+  /**
+   * A sign of life. One from the future, of any worker, says that the clock was set back: what waits, is leased, is
+   * slowed down or has used up its rate is then set back with it.
+   */
   beat(workerId: string, now: number): Promise<void>;
   leave(workerId: string): Promise<void>;
   /** Workers that have given a sign of life since then. */

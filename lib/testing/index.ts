@@ -29,7 +29,7 @@ export interface TestSenderOptions extends Omit<CreateSenderOptions, 'store' | '
   retry?: RetrySchedule;
   /**
    * Whether endpoints may have an `http:` URL, as that of the receiver. With false they are refused as in production;
-   * `createEndpoint` goes on to register the receiver.
+   * `createEndpoint` goes on to register the receiver, but `endpoints.test` of it is refused like any other.
    * @default true
    */
   allowHttp?: boolean;

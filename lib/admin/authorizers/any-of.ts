@@ -1,4 +1,6 @@
+import { messageOf } from '../../model/error-text.js';
 import { type Authorize, decide, toDecision, type Verdict } from '../authorize.js';
+import { copyOf } from '../body.js';
 import { invalidOptions } from './invalid-options.js';
 
 const invalid = invalidOptions('anyOf');
@@ -10,6 +12,8 @@ const invalid = invalidOptions('anyOf');
  * An authorizer that fails counts as one that denies, and `onError` is told, whether or not another one allows. The
  * refusal of a cross-site request is one of those denials: it concerns what the browser sent by itself, not a bearer
  * token beside it, which no page of another site can know.
+ *
+ * Each of them may read the body of the request: they get one each.
  * @throws HookplaneError `INVALID_OPTIONS` when there is none, or one is no function
  */
 export function anyOf(...authorizers: readonly Authorize[]): Authorize {
@@ -22,7 +26,7 @@ export function anyOf(...authorizers: readonly Authorize[]): Authorize {
     const faults: unknown[] = [];
     let verdict: Verdict | undefined;
     for (const authorize of authorizers) {
-      const next = await decide(authorize, request, info);
+      const next = await decide(authorize, copyOf(request), info);
       if ('fault' in next) faults.push(next.fault);
       if (next.allowed || !verdict || outranks(next, verdict)) verdict = next;
       if (next.allowed) break;
@@ -40,10 +44,5 @@ function outranks(next: Verdict, verdict: Verdict): boolean {
 function joined(faults: readonly unknown[]): unknown {
   return faults.length === 1
     ? faults[0]
-    : new AggregateError(faults, `${faults.length} authorizers failed: ${faults.map(describe).join('; ')}`);
-}
-
-function describe(fault: unknown): string {
-  const { message } = (fault ?? {}) as { message?: unknown };
-  return typeof message === 'string' ? message : String(fault);
+    : new AggregateError(faults, `${faults.length} authorizers failed: ${faults.map(messageOf).join('; ')}`);
 }

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Authorize, AuthorizeInfo, Decision } from '../authorize.js';
+import { type KnownKeys, unknownKey } from '../known-keys.js';
 import { invalidOptions } from './invalid-options.js';
 
 const invalid = invalidOptions('bearerToken');
@@ -26,7 +27,7 @@ export type BearerLookup = (
 const MIN_LENGTH = 16;
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
 const BEARER = /^bearer +([\x21-\x7e]+)$/i;
-const KEYS = new Set(['token', 'tenantId', 'name', 'readOnly']);
+const KEYS: KnownKeys<BearerToken> = { token: true, tenantId: true, name: true, readOnly: true };
 
 export const MISSING_BEARER: Decision = {
   allow: false,
@@ -87,10 +88,8 @@ function readEntry(entry: unknown, where: string): { digest: Buffer; decision: D
     return { digest: sha256(readToken(entry, where)), decision: true };
   }
   // A misspelt tenantId would open every tenant.
-  const unknown = Object.keys(entry).find((key) => !KEYS.has(key));
-  if (unknown !== undefined) {
-    throw invalid(`${where} has an unknown key ${JSON.stringify(unknown)}: use ${[...KEYS].join(', ')}`);
-  }
+  const problem = unknownKey(entry, KEYS);
+  if (problem !== null) throw invalid(`${where} ${problem}`);
   const { token, name, readOnly = false } = entry as Record<string, unknown>;
   if (typeof readOnly !== 'boolean') throw invalid(`${where}: readOnly must be a boolean`);
   if (name !== undefined && (typeof name !== 'string' || name === '')) {

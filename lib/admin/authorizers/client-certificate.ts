@@ -2,7 +2,9 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { type Authorize, type AuthorizeInfo, type Decision, decide, toDecision } from '../authorize.js';
 import { CROSS_SITE, createCrossSiteGuard, type CrossSiteOptions } from './cross-site.js';
+import { type KnownKeys, unknownKey } from '../known-keys.js';
 import { invalidOptions } from './invalid-options.js';
+import { nodeRequest } from './node-request.js';
 import { xfccValue } from './xfcc.js';
 
 const invalid = invalidOptions('clientCertificate');
@@ -29,16 +31,31 @@ export interface ClientCertificateOptions extends CrossSiteOptions {
   allow?: (subject: string, request: Request, info: AuthorizeInfo) => Decision | Promise<Decision>;
 }
 
+const OPTIONS: KnownKeys<ClientCertificateOptions> = {
+  header: true,
+  fromProxy: true,
+  verifyHeader: true,
+  field: true,
+  tenants: true,
+  allow: true,
+  trustedOrigins: true,
+  csrf: true,
+};
+
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
 /** What is looked at of a Node.js request. */
 interface ProxiedRequest {
   socket?: { remoteAddress?: unknown };
-  headersDistinct?: Record<string, readonly string[] | undefined>;
+  /** Names and values in turn, as they came: that of HTTP/2 has no `headersDistinct`. */
+  rawHeaders?: readonly string[];
 }
 
 const HEADER_NAME = /^[!#$%&'*+.^_`|~\w-]+$/;
+/** What an IPv4-mapped address has in front of the IPv4 address. */
+const MAPPED_BITS = 96;
 const XFCC = 'x-forwarded-client-cert';
+const WANTED_OF_REQUEST = 'Node.js request that would tell the address of the proxy';
 const MISSING: Decision = { allow: false, status: 401, publicMessage: 'A client certificate is required' };
 
 /**
@@ -51,6 +68,8 @@ const MISSING: Decision = { allow: false, status: 401, publicMessage: 'A client 
  * @throws HookplaneError `INVALID_OPTIONS`
  */
 export function clientCertificate(options: ClientCertificateOptions): Authorize {
+  const problem = unknownKey(options, OPTIONS);
+  if (problem !== null) throw invalid(`the configuration ${problem}`);
   const header = readHeaderName(options.header, 'header');
   const verifyHeader =
     options.verifyHeader === undefined ? undefined : readHeaderName(options.verifyHeader, 'verifyHeader');
@@ -68,7 +87,7 @@ export function clientCertificate(options: ClientCertificateOptions): Authorize 
   }
 
   return async (request, info) => {
-    const subject = subjectOf(request, nodeRequest(info));
+    const subject = subjectOf(request, nodeRequest(info, 'clientCertificate', WANTED_OF_REQUEST));
     if (subject === undefined) return MISSING;
     if (isCrossSite(request)) return CROSS_SITE;
     const verdict = await decide(() => decideOn(subject, request, info), request, info);
@@ -77,16 +96,8 @@ export function clientCertificate(options: ClientCertificateOptions): Authorize 
 }
 
 /** Two values mean that the client has sent one of them, and nothing says which. */
-function isRepeated(req: ProxiedRequest, name: string): boolean {
-  return (req.headersDistinct?.[name]?.length ?? 0) > 1;
-}
-
-function nodeRequest({ host }: AuthorizeInfo): ProxiedRequest {
-  const { req } = (host ?? {}) as { req?: unknown };
-  if (typeof req === 'object' && req !== null) return req;
-  throw invalid(
-    'there is no Node.js request that would tell the address of the proxy: mount adminMiddleware of "hookplane/express", or give the handler { host: { req } }',
-  );
+function isRepeated({ rawHeaders = [] }: ProxiedRequest, name: string): boolean {
+  return rawHeaders.filter((each, at) => at % 2 === 0 && each.toLowerCase() === name).length > 1;
 }
 
 function readRule({
@@ -140,11 +151,19 @@ function readNetwork(entry: unknown): [Address, number] {
   const wanted = 'must be an address or a network, such as "127.0.0.1" or "10.1.0.0/16"';
   if (version === 0 || !ipaddr.isValidCIDR(cidr))
     throw invalid(`fromProxy ${wanted}, and is ${JSON.stringify(entry)}`);
-  const network = ipaddr.parseCIDR(cidr);
-  const first = (version === 4 ? ipaddr.IPv4 : ipaddr.IPv6).networkAddressFromCIDR(cidr);
+  const network = unmapped(ipaddr.parseCIDR(cidr));
+  const first = (network[0].kind() === 'ipv4' ? ipaddr.IPv4 : ipaddr.IPv6).networkAddressFromCIDR(
+    network.join('/'),
+  );
   // Half of these are typos for one address, which would trust a whole network.
   if (first.toString() === network[0].toString()) return network;
   throw invalid(
     `fromProxy ${wanted}: write "${first}/${network[1]}" for ${JSON.stringify(entry)}, or the address alone`,
   );
+}
+
+/** Addresses are compared unmapped, so an IPv4-mapped network is the IPv4 network that it maps. */
+function unmapped([ip, bits]: [Address, number]): [Address, number] {
+  const isMapped = ip instanceof ipaddr.IPv6 && ip.isIPv4MappedAddress() && bits >= MAPPED_BITS;
+  return isMapped ? [ip.toIPv4Address(), bits - MAPPED_BITS] : [ip, bits];
 }

@@ -38,6 +38,8 @@ const BY_CURVE: Readonly<Record<string, string[]>> = {
 const ASYMMETRIC = [...RSA, ...Object.values(BY_CURVE).flat(), ...EDWARDS];
 /** RFC 7518, §3.2: as long as the hash of HS256. */
 const MIN_SECRET_BYTES = 32;
+/** RFC 7518, §3.3 and §3.5. With a shorter key no token can be checked. */
+const MIN_RSA_BITS = 2048;
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
 
 /** @throws HookplaneError `INVALID_OPTIONS` */
@@ -77,9 +79,7 @@ function readSecret(secret: unknown): Uint8Array {
 
 function readPublicKey(publicKey: unknown): KeyObject {
   // It would work, as its public half is in it, and lie where no private key should.
-  if (typeof publicKey === 'string' && publicKey.includes('PRIVATE KEY')) {
-    throw invalid('publicKey is a private key: give the public one of its pair');
-  }
+  if (isPrivate(publicKey)) throw invalid('publicKey is a private key: give the public one of its pair');
   if (publicKey instanceof KeyObject) {
     if (publicKey.type === 'public') return publicKey;
     throw invalid(`publicKey is a ${publicKey.type} key`);
@@ -93,8 +93,23 @@ function readPublicKey(publicKey: unknown): KeyObject {
   }
 }
 
+/** PEM, or a JWK: `d` is what is private of every kind of key (RFC 7518, §6; RFC 8037, §2). */
+function isPrivate(publicKey: unknown): boolean {
+  if (typeof publicKey === 'string') return publicKey.includes('PRIVATE KEY');
+  return (
+    !(publicKey instanceof KeyObject) &&
+    typeof publicKey === 'object' &&
+    publicKey !== null &&
+    (publicKey as JsonWebKey).d !== undefined
+  );
+}
+
 function algorithmsOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): readonly string[] {
-  if (asymmetricKeyType === 'rsa') return RSA;
+  if (asymmetricKeyType === 'rsa') {
+    const { modulusLength = 0 } = asymmetricKeyDetails ?? {};
+    if (modulusLength >= MIN_RSA_BITS) return RSA;
+    throw invalid(`publicKey has ${modulusLength} bits, and an RSA key needs at least ${MIN_RSA_BITS}`);
+  }
   if (asymmetricKeyType === 'ed25519') return EDWARDS;
   const algorithms = BY_CURVE[asymmetricKeyDetails?.namedCurve ?? ''];
   if (algorithms) return algorithms;

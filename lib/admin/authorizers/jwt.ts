@@ -1,6 +1,8 @@
 import type { KeyObject } from 'node:crypto';
+import { within } from '../../model/deadline.js';
 import { isHookplaneError } from '../../model/errors.js';
 import { type Authorize, type AuthorizeInfo, type Decision, decide, toDecision } from '../authorize.js';
+import { type KnownKeys, unknownKey } from '../known-keys.js';
 import { INVALID_BEARER, MISSING_BEARER, readBearer } from './bearer-token.js';
 import { invalidOptions } from './invalid-options.js';
 import { type JwtKeyOptions, readJwtKey } from './jwt-key.js';
@@ -41,6 +43,21 @@ export interface JwtOptions extends JwtKeyOptions {
   requireExpiration?: boolean;
 }
 
+const OPTIONS: KnownKeys<JwtOptions> = {
+  jwksUrl: true,
+  secret: true,
+  publicKey: true,
+  allowHttp: true,
+  issuer: true,
+  audience: true,
+  algorithms: true,
+  tenantClaim: true,
+  actorClaim: true,
+  allow: true,
+  clockToleranceSeconds: true,
+  requireExpiration: true,
+};
+
 /** The codes of jose's errors that are about the token. Others are about the key, its source, or this machine. */
 const TOKEN_ERRORS = new Set([
   'ERR_JOSE_ALG_NOT_ALLOWED',
@@ -71,6 +88,8 @@ type JoseKeys = ReturnType<Jose['createRemoteJWKSet']>;
  * @throws HookplaneError `INVALID_OPTIONS`
  */
 export function jwt(options: JwtOptions): Authorize {
+  const problem = unknownKey(options, OPTIONS);
+  if (problem !== null) throw invalid(`the configuration ${problem}`);
   const { tenantClaim, actorClaim = 'sub', allow = () => true } = options;
   const { clockToleranceSeconds: tolerance = 5, requireExpiration = true } = options;
   const issuer = readNames(options.issuer, 'issuer', 'the "iss" of the tokens that are meant');
@@ -95,9 +114,10 @@ export function jwt(options: JwtOptions): Authorize {
     };
     if (key) return (await jose.jwtVerify(token, key as KeyObject, checks)).payload;
     keySet ??= jose.createRemoteJWKSet(jwksUrl as URL);
-    const { payload } = await withinLimit(jose.jwtVerify(token, keySet, checks), () => {
+    const { payload } = await within(jose.jwtVerify(token, keySet, checks), VERIFY_LIMIT_MS, () => {
       // Whoever asks next must not wait for the same answer.
       keySet = undefined;
+      return new Error(`it did not arrive within ${VERIFY_LIMIT_MS} ms`);
     });
     return payload;
   }
@@ -140,21 +160,6 @@ async function loadJose(): Promise<Jose> {
       'the package "jose" cannot be loaded: install version 5, or 6 where Node.js can require() an ES module (20.19 or later)',
       cause,
     );
-  }
-}
-
-async function withinLimit<T>(verifying: Promise<T>, onLate: () => void): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      onLate();
-      reject(new Error(`it did not arrive within ${VERIFY_LIMIT_MS} ms`));
-    }, VERIFY_LIMIT_MS);
-  });
-  try {
-    return await Promise.race([verifying, late]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

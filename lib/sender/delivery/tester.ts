@@ -11,7 +11,9 @@ const MAX_TESTS_OF_TENANT = MAX_TESTS / 2;
 export interface Tester {
   /** Makes the attempt when it is its turn, all within the endpoint's deadline. Never rejects. */
   test(event: Deliverable): Promise<PostResult>;
-  /** Cuts off what is under way. A test after it begins anew. */
+  /** Makes tests possible again after a `close`. */
+  open(): void;
+  /** Cuts off what is under way, and lets none begin. */
   close(): Promise<void>;
 }
 
@@ -27,6 +29,7 @@ export function createTester(options: ResolvedOptions, tracing: Tracing, connect
   const running: (string | null)[] = [];
   const waiting = new Set<Waiting>();
   let client: HttpClient | null = null;
+  let closed = false;
 
   function isFree(tenantId: string | null): boolean {
     const ofTenant = running.filter((each) => each === tenantId).length;
@@ -65,16 +68,19 @@ export function createTester(options: ResolvedOptions, tracing: Tracing, connect
       const startedAt = options.now();
       const began = performance.now();
       const passed = () => Math.round(performance.now() - began);
-      const turn = await turnOf(tenantId, timeoutMs);
+      const turn = closed ? 'closed' : await turnOf(tenantId, timeoutMs);
       if (turn === 'late') {
         const error = `No request was made within ${timeoutMs} ms: too many tests of endpoints are under way.`;
         return unsent(startedAt, error, { errorKind: 'timeout', durationMs: passed() });
       }
-      if (turn === 'closed') {
+      const stopped = () => {
         const error = 'No request was made: the sender has been stopped.';
         return unsent(startedAt, error, { errorKind: 'connect', durationMs: passed() });
-      }
+      };
+      if (turn === 'closed') return stopped();
       try {
+        // It may have been stopped between the turn and this.
+        if (closed) return stopped();
         client ??= connect();
         return await deliver(event, { options, client, tracing }, Math.max(1, timeoutMs - passed()));
       } finally {
@@ -83,7 +89,12 @@ export function createTester(options: ResolvedOptions, tracing: Tracing, connect
       }
     },
 
+    open() {
+      closed = false;
+    },
+
     async close() {
+      closed = true;
       for (const each of waiting) each.end('closed');
       const closing = client;
       client = null;

@@ -1,4 +1,5 @@
 import type { WorkerStore } from '../store.js';
+import { followClock } from './clock-step.js';
 import type { SqlContext } from './dialect.js';
 import { rowOf, changesOf } from './steps.js';
 
@@ -9,6 +10,7 @@ export function workerStore({ read, writeRelaxed }: SqlContext): WorkerStore {
   return {
     beat: (id, now) =>
       writeRelaxed(function* (db) {
+        yield* followClock(db, now);
         yield* changesOf(
           db
             .insertInto('hookplane_workers')
