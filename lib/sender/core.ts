@@ -2,6 +2,7 @@ import type { Store } from '../store/store.js';
 import type { Tester } from './delivery/tester.js';
 import type { SenderEmitter } from './events.js';
 import type { ResolvedOptions } from './options.js';
+import type { SecretSeal } from './secrets.js';
 import type { SendQueue } from './send-queue.js';
 import type { Tally } from './tally.js';
 import type { Tracing } from './tracing.js';
@@ -15,6 +16,7 @@ export interface UrlCheck {
 export interface SenderCore {
   options: ResolvedOptions;
   guard: UrlCheck;
+  secrets: SecretSeal;
   events: SenderEmitter;
   queue: SendQueue;
   tester: Tester;
@@ -26,4 +28,6 @@ export interface SenderCore {
   wake(): void;
   /** Tells it that something has changed which it may have read in advance. */
   recall(): void;
+  /** Begins to remove what a deleted tenant has left. */
+  sweep(): void;
 }
