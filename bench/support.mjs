@@ -34,3 +34,32 @@ export async function rounds(count, contenders) {
     Object.entries(results).map(([name, values]) => [name, { median: median(values), values }]),
   );
 }
+
+export function quantile(values, share) {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)];
+}
+
+/** Messages that are stored by the store itself, a thousand at a time, each owed to the endpoints that are named. */
+export async function fillOutbox(store, { tenantId, endpointIds, count, createdAt = () => Date.now() }) {
+  const BATCH = 1000;
+  for (let first = 0; first < count; first += BATCH) {
+    const messages = Array.from({ length: Math.min(BATCH, count - first) }, (_, offset) => {
+      const at = createdAt(first + offset);
+      return {
+        id: `msg_${tenantId}_${endpointIds[0]}_${String(first + offset).padStart(9, '0')}`,
+        tenantId,
+        type: 'bench.stored',
+        channels: null,
+        idempotencyKey: null,
+        fingerprint: '',
+        payload: `{"type":"bench.stored","timestamp":"${new Date(at).toISOString()}","data":{}}`,
+        traceContext: null,
+        createdAt: at,
+        expiresAt: at + 30 * 86_400_000,
+        endpointIds,
+      };
+    });
+    await store.messages.insert(messages, true);
+  }
+}

@@ -65,9 +65,12 @@ export type {
 export type { EndpointStats, StatsBucket, StatsInterval, StatsRequest } from './model/stats.js';
 export type { Tenant } from './model/tenant.js';
 export type { ScopeCaller } from './sender/audit.js';
+export type { EgressProxyOptions } from './sender/delivery/egress-proxy.js';
 export type { SenderEventName, SenderEvents } from './sender/events.js';
 export type { MetricRegistry } from './sender/metrics.js';
 export type { EndpointHooks, HookMessage } from './sender/options.js';
+export type { ResealResult } from './sender/reseal.js';
+export type { SecretKey } from './sender/secrets.js';
 export type { Sender } from './sender/sender.js';
 export type { VerificationErrorCode, VerifySignatureOptions } from './sender/verify-signature.js';
 export { verifySignature, WebhookVerificationError } from './sender/verify-signature.js';

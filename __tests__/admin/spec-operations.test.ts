@@ -225,7 +225,13 @@ describe('§4 DELETE /tenants/:id', () => {
     const records: unknown[] = ['tenants.setMetadata', 'tenants.delete'].map((operation) =>
       expect.objectContaining({ operation, tenant_id: 'gone' }),
     );
-    expect(dump(plane)).toEqual({ ...before, hookplane_audit_log: records });
+    // What stays for an hour refuses sends that had begun before, and does not name the tenant.
+    const { hookplane_deleted_tenants: remembered, ...rest } = dump(plane);
+    const { hookplane_deleted_tenants: none, ...expected } = before;
+    expect(rest).toEqual({ ...expected, hookplane_audit_log: records });
+    expect(none).toEqual([]);
+    expect(remembered).toMatchObject([{ tenant_id: null }]);
+    expect(JSON.stringify(remembered)).not.toContain('gone');
     expectError(await plane.ask(`GET /endpoints/${gone}`), 'ENDPOINT_NOT_FOUND');
     expectError(await plane.ask(`GET /messages/${messageId}`), 'MESSAGE_NOT_FOUND');
     expectError(await plane.ask('DELETE /tenants/gone'), 'TENANT_NOT_FOUND');

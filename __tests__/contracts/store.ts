@@ -8,11 +8,13 @@ import { leaseContract } from './store/lease.js';
 import { messageListContract } from './store/message-lists.js';
 import { messageStoreContract } from './store/messages.js';
 import { openingContract } from './store/opening.js';
+import { messageRetentionContract } from './store/message-retention.js';
 import { outboxContract } from './store/outbox.js';
 import { requeueContract } from './store/requeue.js';
 import { rollUpContract } from './store/roll-up.js';
 import { settleContract } from './store/settle.js';
 import { sharedStoreContract } from './store/shared.js';
+import { tenantDeletionContract } from './store/tenant-deletion.js';
 import { tenantStoreContract } from './store/tenants.js';
 import { workerStoreContract } from './store/workers.js';
 
@@ -50,12 +52,14 @@ export function storeContract(name: string, open: OpenStore): void {
       describe('messages', () => messageStoreContract(store));
       describe('lists of messages', () => messageListContract(store));
       describe('tenants', () => tenantStoreContract(store));
+      describe('deleting a tenant', () => tenantDeletionContract(store));
       describe('leasing', () => leaseContract(store));
       describe('the outbox', () => outboxContract(store));
       describe('settling', () => settleContract(store));
       describe('requeueing', () => requeueContract(store));
       describe('the status of a message', () => rollUpContract(store));
       describe('expunging', () => expungeContract(store));
+      describe('retention of messages', () => messageRetentionContract(store));
       describe('workers', () => workerStoreContract(store));
       describe('when the clock is set back', () => clockStepContract(store));
       describe('the audit log', () => auditContract(store));

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import Database from 'better-sqlite3';
 import { register } from 'prom-client';
 import { health } from '../../lib/admin/schemas/health.js';
@@ -105,6 +106,18 @@ function checks(): Check[] {
             changes: ['url'],
           },
         ]),
+    },
+    {
+      mark: 'HOOKPLANE_SECRET_KEYS',
+      async prepare() {
+        const bare = await startSender({ started: false });
+        await bare.endpoints.create({ url: 'https://example.com/' });
+        await bare.stop();
+        const keys = [randomBytes(32).toString('base64'), randomBytes(32).toString('hex')];
+        Object.assign(process.env, { HOOKPLANE_SECRET_KEYS: keys.join(',') });
+        return { 'hookplane.sqlite': bare.file };
+      },
+      run: ({ values }) => expect(values).toMatchObject({ resealed: 1, unopened: 0 }),
     },
     {
       mark: 'database.backup',

@@ -138,6 +138,7 @@ describe.each(stacks)('HookplaneModule in $name', (stack) => {
     const warnOf = async (options: Partial<HookplaneModuleOptions>) => {
       const root = hookplane.HookplaneModule.forRoot({
         store: sqliteStore(MEMORY),
+        secretKey: 'ab'.repeat(32),
         ...options,
       } as HookplaneModuleOptions);
       const { url } = await startApp(stack, root, { logger: log });

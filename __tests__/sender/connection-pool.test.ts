@@ -5,7 +5,7 @@ import {
   type PostRequest,
 } from '../../lib/sender/delivery/http-client.js';
 import { createTargetGuard } from '../../lib/sender/delivery/target-guard.js';
-import { httpReceiver, rawReceiver } from './loopback-receiver.js';
+import { endlessly, httpReceiver, rawReceiver } from './loopback-receiver.js';
 
 const guard = createTargetGuard({ allowHttp: true, allowTargets: ['127.0.0.1'] });
 const opened: { close(): Promise<void> }[] = [];
@@ -99,6 +99,21 @@ test('a request that timed out while it waited for a connection is never sent', 
   held.shift()?.end();
   expect(await last).toMatchObject({ status: 200 });
   expect(receiver.requests.map(({ body }) => body)).toEqual(['"first"', '"last"']);
+});
+
+test.each<[string, Parameters<typeof rawReceiver>[0]]>([
+  ['says nothing', () => {}],
+  ['floods', (socket) => endlessly(socket, 'HTTP/1.1 103 Early Hints\r\n\r\n')],
+  ['sends a body without end', (socket) => endlessly(socket, 'body', 'HTTP/1.1 200 OK\r\n\r\n')],
+])('a receiver that %s gets one connection for each request that is given up', async (_what, answer) => {
+  const receiver = track(await rawReceiver(answer));
+  const other = track(await httpReceiver((_request, response) => response.end()));
+  const { post } = clientOf({ connectionsPerOrigin: 1 });
+  const results = await Promise.all([1, 2, 3].map((times) => post(receiver.url, { timeoutMs: 200 * times })));
+  expect(results.map(({ remoteAddress }) => remoteAddress)).toEqual(Array(3).fill('127.0.0.1'));
+  // Time for one more, were there one.
+  for (let round = 0; round < 5; round += 1) await post(other.url);
+  expect(receiver.connections()).toBe(3);
 });
 
 test('a connection past its age ends with the request it carries, under load too', async () => {

@@ -6,8 +6,10 @@ import {
   type PostRequest,
 } from '../../lib/sender/delivery/http-client.js';
 import { createTargetGuard } from '../../lib/sender/delivery/target-guard.js';
+import { recordingLogger } from '../support/sender.js';
+import { eventually } from '../support/wait-for.js';
 import { httpReceiver, listen, type Receiver, rawReceiver } from './loopback-receiver.js';
-import { certificate, certificateKey } from './tls-fixture.js';
+import { certificate, certificateKey, expiredCertificate } from './tls-fixture.js';
 
 const loopback = createTargetGuard({ allowHttp: true, allowTargets: ['127.0.0.1'] });
 const closed = createTargetGuard({ allowHttp: true, allowTargets: [] });
@@ -93,12 +95,45 @@ describe('addresses', () => {
     },
   );
 
-  test('of a mixed answer the allowed part is connected to', async () => {
+  test('of a mixed answer the allowed part is connected to, and the rest is logged once', async () => {
     const receiver = await answering();
-    const { resolve } = answers('10.0.0.1', '127.0.0.1', '169.254.169.254', '::1');
-    const result = await clientOf({ resolve })(`http://hooks.example.test:${receiver.port}/`);
-    expect(result).toMatchObject({ status: 200, remoteAddress: '127.0.0.1' });
+    const { resolve, asked } = answers('10.0.0.1', '127.0.0.1', '169.254.169.254', '::1');
+    const logger = recordingLogger();
+    const post = clientOf({ resolve, logger, maxConnectionAgeMs: -1, connectionsPerOrigin: 1 });
+    for (let round = 0; round < 3; round += 1) {
+      const result = await post(`http://hooks.example.test:${receiver.port}/`);
+      expect(result).toMatchObject({ status: 200, remoteAddress: '127.0.0.1' });
+    }
     expect(receiver.requests[0]?.headers.host).toBe(`hooks.example.test:${receiver.port}`);
+    expect(asked.length).toBeGreaterThan(1);
+    expect(logger.entries).toEqual([
+      {
+        level: 'warn',
+        message: expect.stringContaining('resolves to addresses that are no targets'),
+        fields: { hostname: 'hooks.example.test', addresses: ['10.0.0.1', '169.254.169.254', '::1'] },
+      },
+    ]);
+  });
+
+  test('a kept connection outlives a change of the DNS, since it goes where it was judged to go', async () => {
+    const receiver = await answering();
+    let address = '127.0.0.1';
+    let queries = 0;
+    const resolve: HttpClientOptions['resolve'] = async () => {
+      queries += 1;
+      return [{ address, family: 4 }];
+    };
+    const logger = recordingLogger();
+    const post = clientOf({ resolve, logger, connectionsPerOrigin: 1 });
+    const url = `http://hooks.example.test:${receiver.port}/`;
+    expect(await post(url)).toMatchObject({ status: 200 });
+    address = '10.0.0.1';
+    expect(await post(url)).toMatchObject({ status: 200, remoteAddress: '127.0.0.1' });
+    expect([queries, receiver.connections(), logger.entries]).toEqual([1, 1, []]);
+    await receiver.hangUp();
+    await eventually(async () => expect(await post(url)).toMatchObject({ errorKind: 'blocked_address' }));
+    expect(receiver.requests).toHaveLength(2);
+    expect(logger.entries).toMatchObject([{ fields: { addresses: ['10.0.0.1'] } }]);
   });
 
   test('an address that refuses is followed by the next one', async () => {
@@ -208,8 +243,8 @@ describe('no connection', () => {
 });
 
 describe('TLS', () => {
-  async function tlsReceiver(): Promise<Receiver> {
-    const server = createTlsServer({ cert: certificate, key: certificateKey }, (request, response) => {
+  async function tlsReceiver(cert = certificate): Promise<Receiver> {
+    const server = createTlsServer({ cert, key: certificateKey }, (request, response) => {
       request.resume().on('end', () => response.end('ok'));
     });
     return track(await listen(server));
@@ -243,6 +278,17 @@ describe('TLS', () => {
       const result = await clientOf({ resolve, ca: certificate })(`https://${host}:${receiver.port}/`);
       expect(result).toMatchObject({ errorKind: 'tls', error: expect.stringContaining('another host name') });
     }
+  });
+
+  test('a certificate that has expired is refused', async () => {
+    const receiver = await tlsReceiver(expiredCertificate);
+    const post = clientOf({ resolve, ca: expiredCertificate });
+    const result = await post(`https://hooks.example.test:${receiver.port}/`);
+    expect(result).toMatchObject({
+      errorKind: 'tls',
+      error: "The receiver's certificate has expired.",
+      status: null,
+    });
   });
 
   test('a receiver that speaks plain HTTP', async () => {

@@ -184,12 +184,12 @@ describe('whatever the lanes are', () => {
 describe('fairness', () => {
   test('two lanes share alike, however overdue one is', () => {
     const overdue = lane('ep_a', { dueAt: NOW - 1e9 });
-    expect(quotasOf([overdue, lane('ep_b')], { free: 10, concurrency: 20 })).toEqual({ ep_a: 5, ep_b: 5 });
+    expect(quotasOf([overdue, lane('ep_b')], { free: 12, concurrency: 20 })).toEqual({ ep_a: 5, ep_b: 5 });
   });
 
   test('what one has no room for goes to the others', () => {
     const narrow = lane('ep_a', { maxInFlight: 1 });
-    expect(quotasOf([narrow, lane('ep_b'), lane('ep_c')], { free: 11, concurrency: 20 })).toEqual({
+    expect(quotasOf([narrow, lane('ep_b'), lane('ep_c')], { free: 13, concurrency: 20 })).toEqual({
       ep_a: 1,
       ep_b: 5,
       ep_c: 5,
@@ -199,7 +199,7 @@ describe('fairness', () => {
   test('a tenant of one lane gets as much as one of many, and no tenant is a tenant like others', () => {
     const many = Array.from({ length: 6 }, (_each, index) => lane(`ep_a${index}`, { tenantId: 'acme' }));
     const quotas = quotasOf([...many, lane('ep_b', { tenantId: 'other' }), lane('ep_c')], {
-      free: 18,
+      free: 21,
       concurrency: 24,
     });
     expect(quotas.ep_b).toBe(6);
@@ -245,12 +245,56 @@ describe('ceilings', () => {
 
   test('one tenant holds at most three quarters of them', () => {
     const each = ['ep_a', 'ep_b', 'ep_c'].map((id) => lane(id, { tenantId: 'acme' }));
-    expect(sum(Object.values(quotasOf(each, { free: 12 })))).toBe(9);
+    const many = Array.from({ length: 12 }, (_, index) => lane(`ep_${index}`, { tenantId: 'acme' }));
+    expect(sum(Object.values(quotasOf(many, { free: 12 })))).toBe(9);
     const held = new Map([['acme', 8]]);
     expect(sum(Object.values(quotasOf(each, { free: 4, concurrency: 12, byTenant: held })))).toBe(1);
     const full = new Map([['acme', 9]]);
     expect(quotasOf([...each, lane('ep_d')], { free: 3, concurrency: 12, byTenant: full })).toEqual({
-      ep_d: 3,
+      ep_d: 2,
+    });
+  });
+
+  describe('an eighth of them', () => {
+    const of = (tenantId: string | null, id: string) => lane(id, { tenantId });
+
+    test('is spared for tenants that hold less than is left of it', () => {
+      const hogs = [of('acme', 'ep_a'), of('other', 'ep_b')];
+      const first = shareOut(hogs, load({ free: 128 }));
+      expect(first).toMatchObject({ total: 112, withheld: true });
+      const held = {
+        free: 16,
+        concurrency: 128,
+        byEndpoint: first.rooms,
+        byTenant: new Map([
+          ['acme', 56],
+          ['other', 56],
+        ]),
+      };
+      expect(quotasOf(hogs, held)).toEqual({});
+      expect(quotasOf([...hogs, of('third', 'ep_c')], held)).toEqual({ ep_c: 8 });
+    });
+
+    test('is spared in the share of a tenant too, for endpoints that hold less than is left of it', () => {
+      const hogs = [lane('ep_a'), lane('ep_b')];
+      const first = shareOut(hogs, load({ free: 128 }));
+      expect(first).toMatchObject({ total: 80, withheld: false });
+      const held = { free: 48, concurrency: 128, byEndpoint: first.rooms, byTenant: new Map([[null, 80]]) };
+      expect(quotasOf(hogs, held)).toEqual({});
+      expect(quotasOf([...hogs, lane('ep_c')], held)).toEqual({ ep_c: 8 });
+    });
+
+    test('is not kept from an endpoint that is told how many it may hold', () => {
+      expect(quotasOf([lane('ep_a', { maxInFlight: 100 })], { free: 20, concurrency: 128 })).toEqual({
+        ep_a: 20,
+      });
+    });
+
+    test('does not keep what is leased in advance from an endpoint that has nobody beside it', () => {
+      const ahead = new Map([['ep_a', 6]]);
+      expect(quotasOf([lane('ep_a')], { free: 128, ahead })).toEqual({ ep_a: 70 });
+      const beside = quotasOf([lane('ep_a'), of('acme', 'ep_b')], { free: 128, ahead });
+      expect(beside).toEqual({ ep_a: 56, ep_b: 56 });
     });
   });
 

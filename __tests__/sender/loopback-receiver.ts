@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTcpServer, type Server, type Socket } from 'node:net';
 
@@ -7,6 +8,8 @@ export interface Receiver {
   port: number;
   /** How many connections it has accepted. */
   connections(): number;
+  /** Closes the connections that it has, and goes on. */
+  hangUp(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -38,8 +41,10 @@ export function rawReceiver(answer: (socket: Socket) => void): Promise<Receiver>
 
 /** Writes a piece again and again, as fast as the other side takes it, until the socket is gone. */
 export function endlessly(socket: Socket, piece: string, start = ''): void {
+  // The kernel takes megabytes at once: in small pieces, the writing itself would keep everybody waiting.
+  const block = piece.repeat(Math.ceil(65_536 / piece.length));
   const more = (): void => {
-    while (!socket.destroyed && socket.write(piece));
+    while (!socket.destroyed && socket.write(block));
   };
   socket.on('drain', more);
   socket.write(start);
@@ -61,6 +66,10 @@ export async function listen(server: Server): Promise<Receiver> {
     url: `http://127.0.0.1:${address.port}/hook`,
     port: address.port,
     connections: () => connections,
+    async hangUp() {
+      const closed = [...sockets].map((socket) => once(socket.destroy(), 'close'));
+      await Promise.all(closed);
+    },
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

@@ -47,8 +47,12 @@ test('what is left out has its default', () => {
     retry: { delaysSeconds: [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400], jitter: 0.1 },
     allowHttp: false,
     allowTargets: [],
+    egressProxy: null,
+    secretKey: [],
     endpointHooks: null,
     messageTtlSeconds: 30 * 86_400,
+    retentionSeconds: 30 * 86_400,
+    auditRetentionSeconds: 400 * 86_400,
     maxPendingAgeMs: 300_000,
     propagateTraceContext: false,
     logger: LOGGER,
@@ -66,14 +70,24 @@ test('what is given is taken', () => {
     retry: { delaysSeconds: [0, 0.5], jitter: 1 },
     allowHttp: true,
     allowTargets: ['10.0.0.0/8'],
+    secretKey: ['ab'.repeat(32), Buffer.alloc(32, 1)],
     endpointHooks: () => undefined,
     messageTtlSeconds: 1,
+    retentionSeconds: 1,
+    auditRetentionSeconds: null,
     maxPendingAgeMs: 1,
     propagateTraceContext: true,
     logger: defaultLogger,
     now: () => 7,
   };
-  expect(resolveOptions(given)).toEqual({ ...given, logger: LOGGER });
+  const { secretKey, ...resolved } = resolveOptions(given);
+  expect({ ...resolved, secretKey: given.secretKey }).toEqual({
+    ...given,
+    egressProxy: null,
+    logger: LOGGER,
+  });
+  const keys = secretKey.map(({ key }) => key.export().toString('hex'));
+  expect(keys).toEqual(['ab'.repeat(32), '01'.repeat(32)]);
 });
 
 test('an option that is undefined is left out', () => {
@@ -105,9 +119,33 @@ test.each([
   ['allowHttp', 'yes'],
   ['allowTargets', '10.0.0.0/8'],
   ['allowTargets.0', [7]],
+  ['egressProxy', 'proxy:3128'],
+  ['egressProxy', 'socks5://proxy:1080'],
+  ['egressProxy', 'http://proxy:3128/path'],
+  ['egressProxy', 'http://proxy:3128/?a=b'],
+  ['egressProxy', 'http://proxy:99999'],
+  ['egressProxy', 'http://us%zer@proxy:3128'],
+  ['egressProxy', ' http://proxy:3128'],
+  ['egressProxy', null],
+  ['egressProxy', 7],
+  ['egressProxy.url', {}],
+  ['egressProxy.url', { url: 'proxy' }],
+  ['egressProxy.resolve', { url: 'http://proxy', resolve: 'dns' }],
+  ['egressProxy.port', { url: 'http://proxy', port: 3128 }],
+  ['secretKey', 'secret'],
+  ['secretKey', null],
+  ['secretKey', []],
+  ['secretKey.1', ['ab'.repeat(32), 'short']],
+  ['secretKey.1', ['ab'.repeat(32), 'AB'.repeat(32)]],
   ['endpointHooks', {}],
   ['messageTtlSeconds', 0],
   ['messageTtlSeconds', 4e8],
+  ['retentionSeconds', 0],
+  ['retentionSeconds', 0.5],
+  ['retentionSeconds', '30d'],
+  ['retentionSeconds', 4e9],
+  ['auditRetentionSeconds', 0],
+  ['auditRetentionSeconds', Number.POSITIVE_INFINITY],
   ['maxPendingAgeMs', 0],
   ['propagateTraceContext', 'yes'],
   ['logger', 'console'],
@@ -119,6 +157,34 @@ test.each([
 ])('%s of %j is refused, and named', (path, value) => {
   const [name] = path.split('.');
   expect(issuesOf({ [name!]: value })).toEqual([{ path, message: expect.any(String) }]);
+});
+
+test.each([
+  ['http://proxy:3128', 'proxy', '3128', null],
+  ['https://proxy/', 'proxy', '', null],
+  ['http://[fd00::1]:3128', 'fd00::1', '3128', null],
+  ['http://user@proxy:3128', 'proxy', '3128', 'user:'],
+  ['http://us%40er:p%3Ass%2F@proxy:3128', 'proxy', '3128', 'us@er:p:ss/'],
+])('the egress proxy %s', (url, hostname, port, credentials) => {
+  const authorization = credentials && `Basic ${Buffer.from(credentials).toString('base64')}`;
+  const { egressProxy } = resolveOptions({ store, egressProxy: url });
+  expect(egressProxy).toMatchObject({ hostname, port, authorization, resolve: 'proxy' });
+  const given = { url, resolve: 'local' } as const;
+  expect(resolveOptions({ store, egressProxy: given }).egressProxy).toEqual({
+    ...egressProxy,
+    resolve: 'local',
+  });
+});
+
+test('the credentials of a proxy are in no error about it', () => {
+  for (const url of ['ftp://n4me:s3cret@proxy', 'http://n4me:s3cret%@proxy', 'http://n4me:s3cret@proxy/a']) {
+    for (const egressProxy of [url, { url }]) {
+      expect(() => createSender({ store, egressProxy })).toThrow(
+        expect.objectContaining({ message: expect.not.stringContaining('s3cret') }),
+      );
+      expect(JSON.stringify(issuesOf({ egressProxy }))).not.toMatch(/s3cret|n4me/);
+    }
+  }
 });
 
 test('every wrong setting is named at once', () => {

@@ -7,6 +7,8 @@ import { eventually, waitFor } from '../support/wait-for.js';
 import { takeTurns, untilAttempts, untilStatus } from './probe.js';
 
 const send = { type: 'a.b', data: 1 };
+/** For those who are to log nothing: a sender without a key says so. */
+const secretKey = 'ab'.repeat(32);
 
 /** Whether a promise has settled, without waiting for it. */
 function watch(promise: Promise<unknown>): { settled: boolean } {
@@ -81,7 +83,7 @@ describe('stopping', () => {
   test('twice, at once or in turn, is stopping once', async () => {
     const receiver = await startReceiver();
     const held = receiver.hold('/');
-    const sender = await startSender();
+    const sender = await startSender({ secretKey });
     await sender.endpoints.create({ url: receiver.url() });
     const sent = await sender.send(send);
     await receiver.waitFor(1);
@@ -129,7 +131,7 @@ describe('stopping', () => {
       },
     };
     const intervals = jest.spyOn(globalThis, 'setInterval');
-    const sender = await startSender({ store: { ...store, outbox } });
+    const sender = await startSender({ store: { ...store, outbox }, secretKey });
     const [beat] = intervals.mock.calls.at(-1)!;
     intervals.mockRestore();
     const errors: unknown[] = [];
@@ -152,7 +154,7 @@ describe('stopping', () => {
 
   test('makes no noise', async () => {
     const receiver = await startReceiver();
-    const sender = await startSender();
+    const sender = await startSender({ secretKey });
     const errors: unknown[] = [];
     sender.on('error', (event) => errors.push(event));
     await sender.endpoints.create({ url: receiver.url() });
@@ -238,7 +240,7 @@ describe('starting', () => {
 });
 
 test('a stop that comes while it starts has the last word', async () => {
-  const sender = await startSender({ started: false });
+  const sender = await startSender({ secretKey, started: false });
   const starting = sender.start();
   await Promise.all([starting, sender.stop()]);
   expect(await sender.health()).toMatchObject({ reason: 'store_unavailable' });

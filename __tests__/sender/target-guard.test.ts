@@ -2,11 +2,7 @@ import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
 import { classifyAddress } from '../../lib/sender/delivery/address-class.js';
 import { createTargetGuard } from '../../lib/sender/delivery/target-guard.js';
-
-/** Tables of hosts as text, which stays readable where a list would take a line for each. */
-function words(text: string): string[] {
-  return text.trim().split(/\s+/);
-}
+import { NOT_PUBLIC, words } from './not-public.js';
 
 function guardOf(allowTargets: string[] = [], allowHttp = false) {
   return createTargetGuard({ allowHttp, allowTargets });
@@ -91,28 +87,6 @@ describe('what a URL says', () => {
     expect(verdict(url)).toMatch(sentence);
   });
 });
-
-/** Spellings of targets that are not public. None may pass without an entry in allowTargets. */
-const NOT_PUBLIC = words(`
-  127.0.0.1 127.1 127.0.1 2130706433 0x7f000001 0x7f.1 0177.0.0.1 017700000001 127.0.0.1. 127.255.255.254
-  127。0。0。1 １２７.0.0.1 %31%32%37.0.0.1 ①②⑦.0.0.1 localhost LOCALHOST localhost. a.localhost ⓛocalhost localhos%74
-  [::1] [0:0:0:0:0:0:0:1] [::0001] [::ffff:127.0.0.1] [::ffff:7f00:1] [::127.0.0.1] [::7f00:1] [::ffff:0:127.0.0.1]
-  [64:ff9b::127.0.0.1] [64:ff9b::7f00:1] [64:ff9b:1::7f00:1] [2002:7f00:1::]
-
-  0.0.0.0 0 0x0 [::] [::ffff:0.0.0.0] [64:ff9b::] 0.0.0.1 0.255.255.255
-
-  10.0.0.1 10.255.255.255 0xa.1 012.0.0.1 172.16.0.1 172.31.255.255 192.168.0.1 192.168.257 100.64.0.1
-  100.127.255.255 [fc00::1] [fd12:3456::1] [::ffff:10.0.0.1] [64:ff9b::10.0.0.1] [fec0::1] [2002:a00:1::]
-
-  169.254.169.254 169.254.0.1 0xa9fea9fe 2852039166 [::ffff:169.254.169.254] [::ffff:a9fe:a9fe]
-  [64:ff9b::169.254.169.254] [fe80::1] [febf::1] [fd00:ec2::254] [fd20:ce::254] 100.100.100.200 192.0.0.192
-  168.63.129.16 [::ffff:168.63.129.16]
-
-  224.0.0.1 239.255.255.255 240.0.0.1 255.255.255.255 192.0.0.1 192.0.2.1 198.51.100.1 203.0.113.1 198.18.0.1
-  198.19.255.255 192.88.99.1 192.31.196.1 192.52.193.1 192.175.48.1 [ff02::1] [ff0e::1] [100::1] [100:0:0:1::1]
-  [2001::1] [2001:2::1] [2001:10::1] [2001:20::1] [2001:db8::1] [2002::1] [2620:4f:8000::1] [3fff::1] [4000::1]
-  [5f00::1] [::2] [1::1] [64:ff9b:1::1] [e000::1]
-`);
 
 test('the table of spellings holds what it says', () => {
   expect(new Set(NOT_PUBLIC).size).toBe(NOT_PUBLIC.length);

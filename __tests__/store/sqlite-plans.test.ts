@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { sqliteStore } from '../../lib/store/sqlite.js';
 import type { Store } from '../../lib/store/store.js';
-import { addEndpoint, addMessage, T0 } from '../contracts/store/fixtures.js';
+import { addEndpoint, addMessage, finish, positionAt, T0 } from '../contracts/store/fixtures.js';
 import { onCleanUp } from '../support/clean-up.js';
 import { temporaryFolder } from '../support/sender.js';
 
@@ -84,6 +84,67 @@ test('setting back what waits looks at what waits and at what is leased, and not
     expect(plan).not.toMatch(
       /SCAN (?:d|hookplane_deliveries)(?! USING (?:COVERING )?INDEX hookplane_deliveries_(?:due|leased))/,
     );
+});
+
+describe('removing walks no table, but for lists of the statement itself', () => {
+  const SCANS = /SCAN hookplane|TEMP B-TREE/;
+
+  async function finished(store: Store): Promise<void> {
+    const { id } = await addEndpoint(store, { tenantId: 'acme' });
+    const messageId = await addMessage(store, [id], {
+      tenantId: 'acme',
+      idempotencyKey: 'k',
+      fingerprint: 'a',
+    });
+    await finish(store, messageId, id);
+  }
+
+  test('messages that have been kept long enough', async () => {
+    const { store, plansOf } = await openStore();
+    await finished(store);
+    const plans = await plansOf(() => store.messages.removeFinished(T0, T0 + 2 * 86_400_000));
+    expect(plans[0]).toMatch(/^SEARCH hookplane_messages USING .*INDEX hookplane_messages_finished /);
+    expect(plans.join(' ')).toMatch(/USING .*INDEX hookplane_idempotency_keys_alone \(created_at<\?\)/);
+    expect(plans.length).toBeGreaterThanOrEqual(7);
+    for (const plan of plans) expect(plan).not.toMatch(SCANS);
+  });
+
+  test('what a deleted tenant has left', async () => {
+    const { store, plansOf } = await openStore();
+    await finished(store);
+    const plans = await plansOf(() => store.tenants.delete('acme', positionAt(T0)));
+    const [left] = plans.filter((plan) => plan.includes('hookplane_messages_by_tenant (tenant_id=? AND'));
+    expect(left).toBeDefined();
+    expect(plans.join(' ')).toMatch(/hookplane_idempotency_keys_alone_by_tenant \(tenant_id=\? AND /);
+    expect(plans.length).toBeGreaterThanOrEqual(10);
+    for (const plan of plans) expect(plan).not.toMatch(SCANS);
+    const [next] = await plansOf(() => store.tenants.purge(T0));
+    expect(next).toMatch(/USING INDEX hookplane_deleted_tenants_by_tenant/);
+  });
+
+  test('entries of the audit log', async () => {
+    const { store, plansOf } = await openStore();
+    const plans = await plansOf(() => store.audit.removeBefore(T0));
+    expect(plans[0]).toMatch(/SEARCH hookplane_audit_log USING PRIMARY KEY \(at<\?\)/);
+    for (const plan of plans) expect(plan).not.toMatch(SCANS);
+  });
+});
+
+test('what a deleted tenant has left is not walked over by the lists of the next one of its id', async () => {
+  const { store, plansOf } = await openStore();
+  const list = { types: undefined, statuses: undefined, since: undefined, until: undefined };
+  const [plan] = await plansOf(() =>
+    store.messages.list({ ...list, endpointId: undefined, tenant: 'acme', after: null, limit: 9 }),
+  );
+  expect(plan).toMatch(
+    /^SEARCH m USING INDEX hookplane_messages_by_tenant \(tenant_id=\? AND \(created_at,id\)>\(\?,\?\)\)/,
+  );
+  expect(plan).not.toMatch(/TEMP B-TREE/);
+  const [byEndpoint] = await plansOf(() =>
+    store.messages.list({ ...list, endpointId: 'ep_a', tenant: 'acme', after: null, limit: 9 }),
+  );
+  expect(byEndpoint).toMatch(/^SEARCH d USING COVERING INDEX hookplane_deliveries_by_endpoint/);
+  expect(byEndpoint).not.toMatch(/TEMP B-TREE/);
 });
 
 describe('the audit log is walked by an index, in its order', () => {

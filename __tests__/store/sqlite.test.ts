@@ -176,7 +176,7 @@ describe('every open', () => {
       await addMessage(store, [endpoint.id]);
       const [leased] = await lease(store);
       await settle(store, [settlementOf(leased!)]);
-      await store.outbox.renew('worker', 1000, T0);
+      await store.outbox.renew('worker', [leased!], 1000, T0);
       await store.workers.beat('worker', T0);
       expect(synchronous()).toBe(2);
       const failing = lease(store, {

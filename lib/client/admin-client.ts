@@ -69,7 +69,7 @@ export interface AdminClient extends Remote<Pick<SenderScope, 'replay' | 'reconc
   /**
    * Stores a message and a delivery for every endpoint of its tenant that matches. With an `idempotencyKey` it is
    * repeated when no answer came; it may then be answered as a `duplicate` of itself.
-   * @throws `MESSAGE_VALIDATION`, `IDEMPOTENCY_CONFLICT`
+   * @throws `MESSAGE_VALIDATION`, `IDEMPOTENCY_CONFLICT`, `TENANT_NOT_FOUND`
    */
   send(message: MessageInput, options?: CallOptions): Promise<SentMessage>;
   readonly endpoints: EndpointsClient;

@@ -9,6 +9,7 @@ export type OperationErrorCode =
   | 'REPLAY_VALIDATION'
   | 'ENDPOINT_DISABLED'
   | 'IDEMPOTENCY_CONFLICT'
+  | 'SECRET_SEALED'
   | 'INVALID_QUERY'
   | 'MIGRATION_REQUIRED'
   | 'STORE_UNAVAILABLE'
@@ -74,5 +75,13 @@ export function idempotencyConflict(key: string | null): HookplaneError {
   return new HookplaneError(
     'IDEMPOTENCY_CONFLICT',
     `The idempotency key ${JSON.stringify(key)} was used for a message with another type or data`,
+  );
+}
+
+/** A message that was made before its tenant was deleted, and would be stored after. */
+export function tenantDeleted(): HookplaneError {
+  return new HookplaneError(
+    'TENANT_NOT_FOUND',
+    'The tenant was deleted while the message was being sent; send it again if the tenant is there anew',
   );
 }

@@ -79,7 +79,7 @@ export interface Attempt {
   startedAt: string;
   durationMs: number;
   requestUrl: string;
-  /** The address connected to; null when there was none. */
+  /** The address connected to; null when there was none, or when only the egress proxy knows it. */
   remoteAddress: string | null;
   /** null when no response came. */
   responseStatus: number | null;

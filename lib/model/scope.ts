@@ -87,12 +87,15 @@ export interface EndpointOperations {
   disable(id: string): Promise<Endpoint>;
   /** Ends a pause of any reason. @throws `ENDPOINT_NOT_FOUND` */
   enable(id: string): Promise<Endpoint>;
-  /** @throws `ENDPOINT_NOT_FOUND`, `ENDPOINT_VALIDATION` */
+  /**
+   * @throws `ENDPOINT_NOT_FOUND`, `ENDPOINT_VALIDATION`; `SECRET_SEALED` when one that would sign on cannot be opened:
+   * `overlapSeconds` 0 revokes it
+   */
   rotateSecret(
     id: string,
     input?: SecretRotation,
   ): Promise<EndpointWithSecret & { previousSecretExpiresAt: string }>;
-  /** The secrets that sign at this moment. @throws `ENDPOINT_NOT_FOUND` */
+  /** The secrets that sign at this moment. @throws `ENDPOINT_NOT_FOUND`, `SECRET_SEALED` when one cannot be opened */
   secret(id: string): Promise<EndpointSecrets>;
   /**
    * Sends a signed `hookplane.test` event now, whatever the endpoint's filters say, and answers with the attempt.
@@ -140,7 +143,12 @@ export interface TenantOperations {
   setRateLimit(id: string, input: { perSecond: number | null; burst?: number | undefined }): Promise<Tenant>;
   /** Makes the tenant if it is not there, and replaces its metadata. @throws `TENANT_VALIDATION`, `FORBIDDEN` for another tenant */
   setMetadata(id: string, metadata: Record<string, unknown>): Promise<Tenant>;
-  /** Removes the tenant with all that it has. @throws `TENANT_NOT_FOUND`, `FORBIDDEN` for another tenant */
+  /**
+   * Removes the tenant with all that it has. When this resolves, nothing of it is found or leased any more, and only
+   * requests that are under way may still arrive; rows that are too many for one transaction are removed in the
+   * background. The id may be used again at once; a send that was called before and is not stored yet is refused.
+   * @throws `TENANT_NOT_FOUND`, `FORBIDDEN` for another tenant
+   */
   delete(id: string): Promise<void>;
 }
 
@@ -175,7 +183,8 @@ export interface SenderScope {
   /**
    * Stores a message and a delivery for every endpoint of its tenant that matches, in one transaction; answers when
    * that is durable.
-   * @throws `MESSAGE_VALIDATION`, `IDEMPOTENCY_CONFLICT`, `STORE_UNAVAILABLE`
+   * @throws `MESSAGE_VALIDATION`, `IDEMPOTENCY_CONFLICT`, `STORE_UNAVAILABLE`, and `TENANT_NOT_FOUND` when the tenant
+   * is deleted before it is stored
    */
   send(message: MessageInput): Promise<SentMessage>;
   /** Sends several messages in one transaction: all are stored, or none is. */

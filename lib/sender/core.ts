@@ -3,6 +3,7 @@ import type { Tester } from './delivery/tester.js';
 import type { SenderEmitter } from './events.js';
 import type { InTurn } from './in-turn.js';
 import type { ResolvedOptions } from './options.js';
+import type { SecretSeal } from './secrets.js';
 import type { SendQueue } from './send-queue.js';
 import type { Tally } from './tally.js';
 import type { Tracing } from './tracing.js';
@@ -16,6 +17,7 @@ export interface UrlCheck {
 export interface SenderCore {
   options: ResolvedOptions;
   guard: UrlCheck;
+  secrets: SecretSeal;
   events: SenderEmitter;
   queue: SendQueue;
   tester: Tester;
@@ -29,4 +31,6 @@ export interface SenderCore {
   wake(): void;
   /** Tells it that something has changed which it may have read in advance. */
   recall(): void;
+  /** Begins to remove what a deleted tenant has left. */
+  sweep(): void;
 }

@@ -35,7 +35,7 @@ export function testOperation(
     const tested = audit?.('endpoints.test', id);
     const live = (await store.endpoints.secrets(tenant, id, now, tested)) ?? endpointNotFound(id);
     const messageId = createId('msg', now);
-    const target = { endpoint, secrets: live.map(({ secret }) => secret), failingSince: null, slowStep: 0 };
+    const target = { endpoint, secrets: live, failingSince: null, slowStep: 0 };
     const first = { attemptCount: 0, trigger: 'test', target } as const;
     const result = await core.tester.test({
       webhookId: messageId,

@@ -5,7 +5,7 @@ import { createId } from '../model/ids.js';
 import { isPlainObject, parseInput } from '../model/input.js';
 import type { EndpointOperations } from '../model/scope.js';
 import { isoTime } from '../model/time.js';
-import type { EndpointSettings, TenantScope } from '../store/store.js';
+import type { EndpointSettings, LiveSecret, NewAuditEntry, TenantScope } from '../store/store.js';
 import { type Auditor, fieldNames } from './audit.js';
 import type { SenderCore } from './core.js';
 import { decodeCursor, encodeCursor, type Listing, pageLimit } from './cursor.js';
@@ -53,7 +53,7 @@ export function endpointOperations(
           id,
           tenantId: tenant ?? tenantId ?? null,
         },
-        { id: createId('sec', at), secret },
+        core.secrets.seal(id, { id: createId('sec', at), secret }),
         at,
         audit?.('endpoints.create', id, fieldNames(read)),
       );
@@ -118,10 +118,15 @@ export function endpointOperations(
       const secret = rotation.secret ?? generateSymmetric().secret;
       const at = now();
       const previousUntil = at + rotation.overlapSeconds * 1000;
+      if (rotation.overlapSeconds > 0) {
+        // One that cannot be opened would fail every attempt until its overlap ends.
+        const live = (await store.endpoints.secrets(tenant, id, at)) ?? endpointNotFound(id);
+        for (const each of live) core.secrets.open(id, each);
+      }
       const endpoint = await store.endpoints.rotateSecret(
         tenant,
         id,
-        { id: createId('sec', at), secret },
+        core.secrets.seal(id, { id: createId('sec', at), secret }),
         previousUntil,
         at,
         audit?.('endpoints.rotateSecret', id, ['secret']),
@@ -134,8 +139,13 @@ export function endpointOperations(
 
     async secret(id) {
       const store = await core.ready();
-      const shown = audit?.('endpoints.secret', id);
-      const live = (await store.endpoints.secrets(tenant, id, now(), shown)) ?? endpointNotFound(id);
+      const open = async (shown?: NewAuditEntry): Promise<LiveSecret[]> => {
+        const live = (await store.endpoints.secrets(tenant, id, now(), shown)) ?? endpointNotFound(id);
+        return live.map((each) => ({ ...each, secret: core.secrets.open(id, each) }));
+      };
+      // Opened before it is recorded: what cannot be opened is not shown.
+      if (audit) await open();
+      const live = await open(audit?.('endpoints.secret', id));
       const current = live.find(({ expiresAt }) => expiresAt === null);
       return {
         secret: current?.secret ?? endpointNotFound(id),

@@ -37,10 +37,11 @@ export interface SenderEvents {
    */
   recovered: { endpoint: Endpoint; failingSince: string };
   /**
-   * The store failed something in the background: a `turn`, in which outcomes are settled and deliveries leased, or a
-   * `heartbeat`. It is tried again; nothing was lost. What a caller waits for rejects instead.
+   * The store failed something in the background: a `turn`, in which outcomes are settled and deliveries leased, a
+   * `heartbeat`, or a `sweep`, which removes what is too old or was a deleted tenant's. It is tried again; nothing was
+   * lost. What a caller waits for rejects instead.
    */
-  error: { error: unknown; during: 'turn' | 'heartbeat' };
+  error: { error: unknown; during: 'turn' | 'heartbeat' | 'sweep' };
 }
 
 export type SenderEventName = keyof SenderEvents;

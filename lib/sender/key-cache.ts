@@ -1,11 +1,15 @@
 /**
  * Remembers what `load` makes of the last `size` texts, the least recently used one leaving first. Reading an ed25519
- * key costs half a millisecond, ten times what a signature with it does.
+ * key costs half a millisecond, ten times what a signature with it does. `more` is for `load` alone: what was made of
+ * a text is answered to whoever asks for the text.
  */
-export function rememberLast<T>(size: number, load: (text: string) => T): (text: string) => T {
+export function rememberLast<T, More extends unknown[] = []>(
+  size: number,
+  load: (text: string, ...more: More) => T,
+): (text: string, ...more: More) => T {
   const known = new Map<string, T>();
   let newest: { text: string; value: T } | undefined;
-  return (text) => {
+  return (text, ...more) => {
     if (newest?.text === text) return newest.value;
     const found = known.get(text);
     if (found !== undefined) {
@@ -15,7 +19,7 @@ export function rememberLast<T>(size: number, load: (text: string) => T): (text:
       newest = { text, value: found };
       return found;
     }
-    const made = load(text);
+    const made = load(text, ...more);
     if (known.size >= size) known.delete(known.keys().next().value as string);
     known.set(text, made);
     newest = { text, value: made };

@@ -118,6 +118,11 @@ function processMetrics(tally: Tally): Metric[] {
       { value: tally.messagesSent, labels: {} },
     ]),
     counter(
+      'hookplane_messages_removed_total',
+      'Messages that this process has removed because they had been kept long enough.',
+      () => [{ value: tally.messagesRemoved, labels: {} }],
+    ),
+    counter(
       'hookplane_attempts_total',
       'Attempts that have ended in this process, by why they failed; those that succeeded have the error_kind none.',
       () =>

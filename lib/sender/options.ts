@@ -5,6 +5,13 @@ import { parseInput } from '../model/input.js';
 import { defaultLogger, type Logger, safeLogger } from '../model/logger.js';
 import type { Payload } from '../model/message.js';
 import type { Store } from '../store/store.js';
+import { readSecretKeys, type SealingKey, type SecretKey, secretKeyProblems } from './secrets.js';
+import {
+  type EgressProxy,
+  type EgressProxyOptions,
+  proxyUrlProblem,
+  readEgressProxy,
+} from './delivery/egress-proxy.js';
 import { DEFAULT_RETRY } from './delivery/retry.js';
 
 /** What endpoint hooks are told of a message. */
@@ -45,10 +52,32 @@ export interface SenderOptions {
    * @default none
    */
   allowTargets?: readonly string[];
+  /**
+   * An HTTP proxy (`http://user:password@proxy:3128`) that every delivery goes through, by CONNECT, for http as for
+   * https. It may have a private address. Unless `resolve` is `local`, names are resolved by the proxy, and keeping
+   * them away from private addresses is its duty.
+   * @default none
+   */
+  egressProxy?: string | EgressProxyOptions;
+  /**
+   * Seals signing secrets in the store: 32 random bytes, as base64, as 64 hexadecimal digits or as a `Buffer`. Of
+   * several keys the first seals and all of them open, so that a key is replaced by putting the new one in front, calling
+   * `resealSecrets` and dropping the old one.
+   * @default none: secrets are stored as they are
+   */
+  secretKey?: SecretKey | readonly SecretKey[];
   /** The options of an endpoint that are code. */
   endpointHooks?: (endpoint: Endpoint) => EndpointHooks | undefined;
   /** How long a message stays owed unless the send says otherwise. @default 2592000 (30 days) */
   messageTtlSeconds?: number;
+  /**
+   * For how long a message is kept when nothing is owed of it any more, with its payload, deliveries and attempts. Then
+   * the workers remove it. A replay makes it owed again, and its time begins anew. null keeps messages for ever.
+   * @default 2592000 (30 days)
+   */
+  retentionSeconds?: number | null;
+  /** For how long an entry of the audit log is kept; null is for ever. @default 34560000 (400 days) */
+  auditRetentionSeconds?: number | null;
   /** `health()` is not ok when a delivery has been due for longer. @default 300000 */
   maxPendingAgeMs?: number;
   /**
@@ -64,12 +93,32 @@ export interface SenderOptions {
   now?: () => number;
 }
 
-export type ResolvedOptions = Required<Omit<SenderOptions, 'endpointHooks'>> & {
+export type ResolvedOptions = Required<Omit<SenderOptions, 'endpointHooks' | 'egressProxy' | 'secretKey'>> & {
+  /** The current one first. */
+  secretKey: readonly SealingKey[];
+  egressProxy: EgressProxy | null;
   endpointHooks: ((endpoint: Endpoint) => EndpointHooks | undefined) | null;
 };
 
 const fn = z.custom<never>((value) => typeof value === 'function', 'must be a function');
 const object = z.custom<never>((value) => typeof value === 'object' && value !== null, 'must be an object');
+
+const proxyUrl = z.string().superRefine((text, context) => {
+  const message = proxyUrlProblem(text);
+  if (message !== null) context.addIssue({ code: 'custom', message });
+});
+
+const secretKey = z.unknown().superRefine((value, context) => {
+  if (value === undefined) return;
+  for (const problem of secretKeyProblems(value)) context.addIssue({ code: 'custom', ...problem });
+});
+
+const retention = z
+  .int()
+  .min(1)
+  .max(100 * 365 * 86_400)
+  .nullable()
+  .optional();
 
 const schema = z.strictObject({
   store: z.custom<never>(
@@ -83,12 +132,18 @@ const schema = z.strictObject({
   retry: retrySchedule.optional(),
   allowHttp: z.boolean().optional(),
   allowTargets: z.array(z.string()).optional(),
+  egressProxy: z
+    .union([proxyUrl, z.strictObject({ url: proxyUrl, resolve: z.enum(['proxy', 'local']).optional() })])
+    .optional(),
+  secretKey: secretKey.optional(),
   endpointHooks: fn.optional(),
   messageTtlSeconds: z
     .int()
     .min(1)
     .max(10 * 365 * 86_400)
     .optional(),
+  retentionSeconds: retention,
+  auditRetentionSeconds: retention,
   maxPendingAgeMs: z.int().min(1).optional(),
   propagateTraceContext: z.boolean().optional(),
   logger: object.optional(),
@@ -113,8 +168,13 @@ export function resolveOptions(options: SenderOptions): ResolvedOptions {
     retry: given.retry ?? DEFAULT_RETRY,
     allowHttp: given.allowHttp ?? false,
     allowTargets: given.allowTargets ?? [],
+    egressProxy: options.egressProxy === undefined ? null : readEgressProxy(options.egressProxy),
+    secretKey: readSecretKeys(options.secretKey),
     endpointHooks: options.endpointHooks ?? null,
     messageTtlSeconds: given.messageTtlSeconds ?? 30 * 86_400,
+    retentionSeconds: given.retentionSeconds === undefined ? 30 * 86_400 : given.retentionSeconds,
+    auditRetentionSeconds:
+      given.auditRetentionSeconds === undefined ? 400 * 86_400 : given.auditRetentionSeconds,
     maxPendingAgeMs: given.maxPendingAgeMs ?? 300_000,
     propagateTraceContext: given.propagateTraceContext ?? false,
     logger: safeLogger(options.logger ?? defaultLogger),

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Endpoint } from '../model/endpoint.js';
-import { idempotencyConflict } from '../model/errors.js';
+import { idempotencyConflict, tenantDeleted } from '../model/errors.js';
 import { matchesFilter } from '../model/filter.js';
-import type { SentMessage } from '../model/message.js';
+import type { Message, SentMessage } from '../model/message.js';
 import { matchesChannels, matchesTypes } from '../model/types.js';
 import { isoTime } from '../model/time.js';
 import type { InsertedMessage, NewMessage, Store } from '../store/store.js';
@@ -83,6 +83,7 @@ export function createSendQueue(
     for (const [index, { each }] of routed.entries()) {
       const result = inserted[index]!;
       if (result.outcome === 'conflict') each.reject(idempotencyConflict(each.message.idempotencyKey));
+      else if (result.outcome === 'refused') each.reject(tenantDeleted());
       else each.resolve(sent(result));
     }
   }
@@ -115,7 +116,7 @@ export function createSendQueue(
       return toStore(message, endpointIds);
     });
     const inserted = await insert(store, await Promise.all(routed), true);
-    return inserted.flatMap((result) => (result.outcome === 'conflict' ? [] : sent(result)));
+    return inserted.flatMap((result) => ('message' in result ? sent(result) : []));
   }
 
   return {
@@ -131,7 +132,7 @@ export function createSendQueue(
   };
 }
 
-function sent(result: Exclude<InsertedMessage, { outcome: 'conflict' }>): SentMessage {
+function sent(result: Extract<InsertedMessage, { message: Message }>): SentMessage {
   return { ...result.message, duplicate: result.outcome === 'duplicate' };
 }
 

@@ -18,7 +18,10 @@ import { messageOperations, sendOperations } from './messages.js';
 import { type MetricRegistry, metricsText, registerMetrics } from './metrics.js';
 import { resolveOptions, type SenderOptions } from './options.js';
 import { replayOperations } from './replay.js';
+import { type ResealResult, resealSecrets } from './reseal.js';
+import { createSecretSeal } from './secrets.js';
 import { createSendQueue } from './send-queue.js';
+import { createSweeper } from './sweep.js';
 import { createTally } from './tally.js';
 import { tenantOperations } from './tenants.js';
 import { createTracing } from './tracing.js';
@@ -50,6 +53,13 @@ export interface Sender extends SenderScope, AsyncDisposable {
    */
   forCaller(caller: ScopeCaller): SenderScope;
   /**
+   * Seals every signing secret by the current `secretKey`: those that were stored before there was one, and those that
+   * are sealed by an older one, which may be dropped afterwards. Works in batches, beside workers that deliver; again,
+   * it changes nothing. Call it when every process has the key: one without it cannot sign by what is sealed anew.
+   * @throws HookplaneError `INVALID_OPTIONS` without a `secretKey`
+   */
+  resealSecrets(): Promise<ResealResult>;
+  /**
    * Adds what {@link SenderScope.metrics} says to the application's own registry of prom-client, of any version:
    * `sender.registerMetrics(register)`. From then on the registry asks this sender whenever it is asked itself. Two
    * senders need a registry each, since their metrics have the same names; it throws on the second.
@@ -66,9 +76,11 @@ export function createEngine(given: SenderOptions): Sender {
   const events = createEmitter(logger);
   const tally = createTally(events);
   const tracing = createTracing();
+  const secrets = createSecretSeal(options.secretKey, logger);
   const guard = createTargetGuard({ allowHttp: options.allowHttp, allowTargets: options.allowTargets });
   let stopped = false;
   let worker: Worker | null = null;
+  let warned = false;
 
   async function ready(): Promise<Store> {
     if (stopped) throw new HookplaneError('STORE_UNAVAILABLE', 'The sender has been stopped');
@@ -78,17 +90,28 @@ export function createEngine(given: SenderOptions): Sender {
     return store;
   }
 
-  const connect = () => createHttpClient({ guard, now });
+  // Endpoints of one origin are many tenants' at times: no request waits for a connection that a slow one has.
+  const connect = () =>
+    createHttpClient({
+      guard,
+      now,
+      logger,
+      proxy: options.egressProxy,
+      connectionsPerOrigin: options.concurrency,
+    });
   const wake = () => worker?.dispatcher.wake();
+  const sweeper = createSweeper({ store, options, events, tally, isWorker: () => worker !== null });
   const core: SenderCore = {
     options,
     guard,
+    secrets,
     events,
     ready,
     wake,
     recall: () => worker?.dispatcher.recall(),
+    sweep: () => sweeper.begin(),
     queue: createSendQueue(options, tally, ready, wake),
-    tester: createTester(options, tracing, connect),
+    tester: createTester(options, secrets, tracing, connect),
     countInTurn: createInTurn(),
     tally,
     tracing,
@@ -103,7 +126,7 @@ export function createEngine(given: SenderOptions): Sender {
       options,
       events,
       tally,
-      delivery: { options, client, tracing },
+      delivery: { options, client, secrets, tracing },
     });
     let beating: Promise<void> | null = null;
 
@@ -118,7 +141,7 @@ export function createEngine(given: SenderOptions): Sender {
     async function giveSign(): Promise<void> {
       try {
         await store.workers.beat(id, now());
-        await store.outbox.renew(id, options.leaseMs, now());
+        await store.outbox.renew(id, dispatcher.held(), options.leaseMs, now());
         // Those of an endpoint whose deletion was cut short by the death of its process.
         await store.outbox.cancelOrphans(now());
         let expired: ExpiredDelivery[];
@@ -129,6 +152,7 @@ export function createEngine(given: SenderOptions): Sender {
           for (const each of expired)
             events.emit('dead', { ...each, error: 'The message expired before it was delivered' });
         } while (expired.length === SWEEP_BATCH);
+        if (worker) sweeper.begin();
       } catch (error) {
         events.emit('error', { error, during: 'heartbeat' });
         logger.error('A heartbeat failed; the next one is tried', { error: String(error) });
@@ -151,6 +175,12 @@ export function createEngine(given: SenderOptions): Sender {
     core.tester.open();
     await ready();
     if (worker) return;
+    if (options.secretKey.length === 0 && !warned) {
+      warned = true;
+      logger.warn(
+        'Signing secrets are stored as they are: give createSender a secretKey, and call resealSecrets once',
+      );
+    }
     worker = startWorker();
     await worker.beat();
     worker.dispatcher.start();
@@ -169,6 +199,7 @@ export function createEngine(given: SenderOptions): Sender {
         .catch((error) => logger.warn('The worker could not sign off', { error: String(error) }));
     }
     stopped = true;
+    await sweeper.stop();
     await core.tester.close();
     await store.close();
   }
@@ -195,6 +226,7 @@ export function createEngine(given: SenderOptions): Sender {
       }
       return createScope(core, tenantId, createAuditor(now, caller));
     },
+    resealSecrets: () => resealSecrets(core),
     registerMetrics: (registry) => registerMetrics(core, undefined, registry),
     on: events.on,
     [Symbol.asyncDispose]: () => sender.stop(),

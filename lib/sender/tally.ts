@@ -20,6 +20,7 @@ export interface Durations {
  */
 export interface Tally {
   messagesSent: number;
+  messagesRemoved: number;
   /** Requests that are under way at this moment. */
   inFlight: number;
   attempts: Record<ErrorKind | 'none', number>;
@@ -34,6 +35,7 @@ export interface Tally {
 export function createTally(events: SenderEmitter): Tally {
   const tally: Tally = {
     messagesSent: 0,
+    messagesRemoved: 0,
     inFlight: 0,
     attempts: {
       none: 0,
@@ -51,7 +53,7 @@ export function createTally(events: SenderEmitter): Tally {
     attemptDurations: { succeeded: durations(ATTEMPT_BOUNDS), failed: durations(ATTEMPT_BOUNDS) },
     deliveriesDead: 0,
     endpointsPaused: { gone: 0, failing: 0 },
-    storeErrors: { turn: 0, heartbeat: 0, send: 0 },
+    storeErrors: { turn: 0, heartbeat: 0, sweep: 0, send: 0 },
     turnDurations: durations(TURN_BOUNDS),
   };
   events.on('dead', () => {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { HookplaneError, validationError } from '../model/errors.js';
+import { createId } from '../model/ids.js';
 import { jsonObject, parseInput } from '../model/input.js';
 import { rateLimitSetting } from '../model/rate-limit.js';
 import type { TenantOperations } from '../model/scope.js';
@@ -83,9 +84,12 @@ export function tenantOperations(
     async delete(id) {
       assertOwn(id);
       const { tenants } = await core.ready();
-      const deleted = await tenants.delete(id, audit?.('tenants.delete', id));
+      const at = now();
+      const last = { ms: at, id: createId('msg', at) };
+      const deleted = await tenants.delete(id, last, audit?.('tenants.delete', id));
       core.recall();
       if (!deleted) tenantNotFound(id);
+      core.sweep();
     },
   };
 }

@@ -79,11 +79,17 @@ export interface LeasedDelivery extends LeaseKey {
   target: DeliveryTarget;
 }
 
+/** A secret of an endpoint, as it was handed over: what it holds is the sender's affair. */
+export interface StoredSecret {
+  id: string;
+  secret: string;
+}
+
 /** The endpoint as it is at the moment of the lease. */
 export interface DeliveryTarget {
   endpoint: Endpoint;
   /** Newest first; every one of them signs. */
-  secrets: string[];
+  secrets: StoredSecret[];
   failingSince: number | null;
   slowStep: number;
 }
@@ -155,8 +161,11 @@ export interface OutboxStore {
    * the process does not.
    */
   turn(turn: Turn): Promise<TurnResult>;
-  /** Moves the end of every lease that is still the owner's, run out or not. */
-  renew(owner: string, leaseMs: number, now: number): Promise<void>;
+  /**
+   * Moves the end of these leases, as far as they are still the owner's, run out or not. The owner names them, so that
+   * one whose turn was committed and whose answer was lost ends: nobody would ever settle it.
+   */
+  renew(owner: string, leases: readonly LeaseKey[], leaseMs: number, now: number): Promise<void>;
   /** Cancels a batch of what is owed to endpoints that are gone; answers how many there were. */
   cancelOrphans(now: number): Promise<number>;
   /** Ends deliveries whose time is over; at most `limit` a call. Answers those it ended. */

@@ -1,22 +1,19 @@
 import type { AuditedOperation, AuditEntry } from '../model/audit.js';
 import type { Endpoint, EndpointStatus, PausedReason } from '../model/endpoint.js';
-import type {
-  Attempt,
-  AttemptStatus,
-  Delivery,
-  DeliveryStatus,
-  Message,
-  MessageStatus,
-} from '../model/message.js';
+import type { Attempt, AttemptStatus } from '../model/message.js';
 import type { Position } from '../model/page.js';
 import type { RateLimit } from '../model/rate-limit.js';
 import type { DurationCount } from '../model/stats.js';
 import type { Tenant } from '../model/tenant.js';
 import type { NewAuditEntry } from './audit.js';
-import type { LeasedDelivery, OutboxStore, TenantScope } from './outbox.js';
+import type { MessageStore } from './messages.js';
+import type { OutboxStore, StoredSecret, TenantScope } from './outbox.js';
+import type { PageOf, PageQuery } from './page.js';
 
 export type * from './audit.js';
+export type * from './messages.js';
 export type * from './outbox.js';
+export type * from './page.js';
 
 /**
  * Where a sender keeps its state. Every method that changes something is one transaction: it happens whole or not at
@@ -44,18 +41,6 @@ export interface Store {
   readonly audit: AuditStore;
 }
 
-export interface PageOf<Row> {
-  rows: Row[];
-  /** Where the page ended, or null when nothing comes after it. */
-  next: Position | null;
-}
-
-export interface PageQuery {
-  tenant: TenantScope;
-  after: Position | null;
-  limit: number;
-}
-
 /** The fields of an endpoint that its owner sets. */
 export type EndpointSettings = Pick<
   Endpoint,
@@ -72,14 +57,8 @@ export type EndpointSettings = Pick<
   | 'timeoutMs'
 >;
 
-export interface NewSecret {
-  id: string;
-  secret: string;
-}
-
 /** A secret that signs at this moment. */
-export interface LiveSecret {
-  secret: string;
+export interface LiveSecret extends StoredSecret {
   /** null for the current one. */
   expiresAt: number | null;
 }
@@ -87,7 +66,7 @@ export interface LiveSecret {
 export interface EndpointStore {
   insert(
     endpoint: EndpointSettings & { id: string; tenantId: string | null },
-    secret: NewSecret,
+    secret: StoredSecret,
     now: number,
     audit?: NewAuditEntry,
   ): Promise<Endpoint>;
@@ -122,7 +101,7 @@ export interface EndpointStore {
   rotateSecret(
     tenant: TenantScope,
     id: string,
-    secret: NewSecret,
+    secret: StoredSecret,
     previousUntil: number,
     now: number,
     audit?: NewAuditEntry,
@@ -132,6 +111,16 @@ export interface EndpointStore {
    * it is durable before they are answered.
    */
   secrets(tenant: TenantScope, id: string, now: number, audit?: NewAuditEntry): Promise<LiveSecret[] | null>;
+  /**
+   * At most `limit` of all secrets of all endpoints, in the order of their ids, from behind `after` on: those that
+   * have expired and are still there, too.
+   */
+  allSecrets(after: string | null, limit: number): Promise<(StoredSecret & { endpointId: string })[]>;
+  /**
+   * Puts `to` in place of what a secret holds, where it still holds `from` and is still there. When it expires stays.
+   * @returns how many it changed
+   */
+  replaceSecrets(changes: readonly { id: string; from: string; to: string }[]): Promise<number>;
   /** What was sent to it, newest first; null when there is no such endpoint in scope. */
   attempts(
     query: PageQuery & {
@@ -154,90 +143,6 @@ export interface EndpointStore {
   }): Promise<(DurationCount & { start: number })[]>;
 }
 
-export interface NewMessage {
-  id: string;
-  tenantId: string | null;
-  type: string;
-  channels: string[] | null;
-  idempotencyKey: string | null;
-  /** Tells two sends with one idempotency key apart when they do not say the same. */
-  fingerprint: string;
-  /** The serialized event, exactly the bytes that are signed and sent. */
-  payload: string;
-  /** The trace it was sent in, as {@link LeasedDelivery} answers it; null when it was sent in none. */
-  traceContext: string | null;
-  createdAt: number;
-  expiresAt: number;
-  /** The endpoints it is owed to; those that are gone by now are passed over. */
-  endpointIds: string[];
-  /** What to record if it is stored. */
-  audit?: NewAuditEntry | undefined;
-}
-
-export type InsertedMessage =
-  | { outcome: 'stored' | 'duplicate'; message: Message }
-  | { outcome: 'conflict'; messageId: string };
-
-export interface MessageQuery extends PageQuery {
-  types: readonly string[] | undefined;
-  statuses: readonly MessageStatus[] | undefined;
-  since: number | undefined;
-  until: number | undefined;
-  endpointId: string | undefined;
-}
-
-export interface StoredMessage {
-  message: Message;
-  /** null once it was expunged. */
-  payload: string | null;
-  deliveries: Delivery[];
-}
-
-/** A message of a range, with what it owes or owed to one endpoint (null: never anything). */
-export interface RangeRow {
-  id: string;
-  type: string;
-  channels: string[] | null;
-  /** null when it was not asked for. */
-  payload: string | null;
-  position: Position;
-  delivery: { status: DeliveryStatus; everDelivered: boolean; inFlight: boolean } | null;
-}
-
-export interface MessageStore {
-  /**
-   * Stores messages and their deliveries, all in one transaction. A message whose (tenant, idempotency key) is taken
-   * is not stored: `duplicate` when the fingerprint is the same, `conflict` when it is not. With `allOrNone`, a
-   * conflict keeps every message from being stored.
-   */
-  insert(messages: readonly NewMessage[], allOrNone: boolean): Promise<InsertedMessage[]>;
-  get(tenant: TenantScope, id: string): Promise<StoredMessage | null>;
-  /** The tenant a message belongs to, and whether it can be sent again; null when there is no such message in scope. */
-  owner(tenant: TenantScope, id: string): Promise<{ tenantId: string | null; expunged: boolean } | null>;
-  /** Newest first. */
-  list(query: MessageQuery): Promise<PageOf<Message>>;
-  /** Oldest first; null when there is no such message in scope. */
-  attempts(
-    query: PageQuery & { messageId: string; status: AttemptStatus | undefined },
-  ): Promise<PageOf<Attempt> | null>;
-  /**
-   * Removes the payload and the response bodies of the attempts, and cancels what is owed, in flight or not. What ends
-   * in flight afterwards is recorded without its response body. False when there is no such message in scope.
-   */
-  expunge(tenant: TenantScope, id: string, now: number, audit?: NewAuditEntry): Promise<boolean>;
-  /** The messages of the endpoint's tenant in a range of time, oldest first, without those that were expunged. */
-  range(query: {
-    tenantId: string | null;
-    endpointId: string;
-    since: number;
-    until: number;
-    after: Position | null;
-    limit: number;
-    withPayload: boolean;
-    now: number;
-  }): Promise<RangeRow[]>;
-}
-
 export interface TenantStore {
   get(id: string): Promise<Tenant | null>;
   /** Newest first. */
@@ -249,8 +154,15 @@ export interface TenantStore {
     now: number,
     audit?: NewAuditEntry,
   ): Promise<Tenant>;
-  /** Removes the tenant and all that is its, but for what is recorded of it. False when there is none. */
-  delete(id: string, audit?: NewAuditEntry): Promise<boolean>;
+  /**
+   * Removes the tenant and all that is its, but for what is recorded of it. False when there is none. From then on
+   * none of it is found, leased or sent. What is more than a batch is removed by {@link purge}; the id may be used again
+   * meanwhile. `last` is the position that a message of this moment would have: an earlier one that is stored later is
+   * refused.
+   */
+  delete(id: string, last: Position, audit?: NewAuditEntry): Promise<boolean>;
+  /** Removes a batch of what deleted tenants have left; answers whether there may be more. */
+  purge(now: number): Promise<boolean>;
 }
 
 export interface AuditQuery extends PageQuery {
@@ -270,6 +182,8 @@ export interface AuditQuery extends PageQuery {
 export interface AuditStore {
   /** Newest first. */
   list(query: AuditQuery): Promise<PageOf<AuditEntry>>;
+  /** Removes a batch of the entries from before that time; answers whether there may be more. */
+  removeBefore(before: number): Promise<boolean>;
 }
 
 export interface WorkerStore {

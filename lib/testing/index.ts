@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { createSender, type CreateSenderOptions } from '../create-sender.js';
 import type { EndpointCreate, RetrySchedule } from '../model/endpoint.js';
 import { HookplaneError } from '../model/errors.js';
@@ -89,6 +90,8 @@ export async function createTestSender(options: TestSenderOptions = {}): Promise
   const watched = watchStore(sqliteStore({ file: ':memory:' }));
   const common: CreateSenderOptions = {
     concurrency: 1,
+    // It ends with the store, and spares every test the warning that there is none.
+    secretKey: randomBytes(32),
     retry: { ...DEFAULT_RETRY, jitter: 0 },
     ...given,
     allowTargets: [...(given.allowTargets ?? []), '127.0.0.1'],

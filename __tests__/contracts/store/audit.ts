@@ -1,7 +1,17 @@
 import type { AuditEntry } from '../../../lib/model/audit.js';
 import { createId } from '../../../lib/model/ids.js';
 import type { AuditQuery, NewAuditEntry, Store } from '../../../lib/store/store.js';
-import { addEndpoint, addMessage, ENDPOINT_URL, lease, newMessage, SETTINGS, T0, walk } from './fixtures.js';
+import {
+  addEndpoint,
+  addMessage,
+  ENDPOINT_URL,
+  lease,
+  newMessage,
+  positionAt,
+  SETTINGS,
+  T0,
+  walk,
+} from './fixtures.js';
 
 const FAR = T0 + 30 * 86_400_000;
 const MISSING = `ep_${'0'.repeat(26)}`;
@@ -62,6 +72,20 @@ export function auditContract(store: () => Store): void {
     await record('acme', { actor: { id: 'ada', name: null } });
     await record('acme');
     expect((await list()).map(({ actor }) => actor)).toEqual([null, { id: 'ada', name: null }]);
+  });
+
+  test('what is older than is wanted is removed, batch by batch', async () => {
+    const kept = await record('acme', { at: T0 });
+    const old = Array.from({ length: 1100 }, () =>
+      newMessage([], { tenantId: 'acme', audit: newEntry({ at: T0 - 1 }) }),
+    );
+    await store().messages.insert(old, true);
+    expect(await store().audit.removeBefore(T0 - 1)).toBe(false);
+    expect(await list()).toHaveLength(1000);
+    expect(await store().audit.removeBefore(T0)).toBe(true);
+    expect(await list()).toHaveLength(101);
+    expect(await store().audit.removeBefore(T0)).toBe(false);
+    expect(await idsOf()).toEqual([kept.id]);
   });
 
   describe('each change takes its entry along', () => {
@@ -143,9 +167,9 @@ export function auditContract(store: () => Store): void {
     test('setting a tenant and deleting it', async () => {
       const [set, deleted] = [newEntry(), newEntry({ operation: 'tenants.delete' })];
       await store().tenants.set('acme', { metadata: {} }, T0, set);
-      await store().tenants.delete('acme', deleted);
+      await store().tenants.delete('acme', positionAt(T0), deleted);
       await store().tenants.set('acme', {}, T0);
-      await store().tenants.delete('acme');
+      await store().tenants.delete('acme', positionAt(T0));
       expect(await list()).toMatchObject([
         { id: deleted.id, tenantId: 'acme' },
         { id: set.id, tenantId: 'acme' },
@@ -182,7 +206,7 @@ export function auditContract(store: () => Store): void {
           await endpoints.rotateSecret(tenant, endpointId, secret, T0, T0, newEntry()),
           await endpoints.secrets(tenant, endpointId, T0, newEntry()),
           await store().messages.expunge(tenant, message, T0, newEntry()),
-          await store().tenants.delete('nobody', newEntry()),
+          await store().tenants.delete('nobody', positionAt(T0), newEntry()),
         ];
         expect(done.filter(Boolean)).toEqual([]);
       }
@@ -286,7 +310,7 @@ export function auditContract(store: () => Store): void {
       for (let round = 0; round < 2; round++) {
         await record('acme', { at: T0 + 4 + round });
         const deletion = newEntry({ at: T0 + 5 + round, operation: 'tenants.delete' });
-        await store().tenants.delete('acme', deletion);
+        await store().tenants.delete('acme', positionAt(T0), deletion);
         expect(await idsOf({ tenant: 'acme', sinceDeletion: true })).toEqual([]);
       }
       const later = [await record('acme', { at: T0 + 6 }), await record('acme', { at: T0 + 7 })];

@@ -43,7 +43,7 @@ export function endpointStoreContract(store: () => Store): void {
     await addMessage(store(), [endpointId], { createdAt: now });
     const leased = await lease(store(), { now });
     await release(store(), leased);
-    return leased.find((each) => each.endpointId === endpointId)?.target.secrets;
+    return leased.find((each) => each.endpointId === endpointId)?.target.secrets.map(({ secret }) => secret);
   }
 
   describe('inserting', () => {
@@ -117,7 +117,7 @@ export function endpointStoreContract(store: () => Store): void {
       expect(await endpoints.get(undefined, made.id)).toEqual(made);
       expect(await deliveryOf(store(), messageId, made.id)).toMatchObject({ status: 'pending' });
       const [leased] = await lease(store());
-      expect(leased?.target.secrets).toEqual(['whsec_first']);
+      expect(leased?.target.secrets).toMatchObject([{ secret: 'whsec_first' }]);
     });
 
     test('has all of its own', async () => {
@@ -321,18 +321,20 @@ export function endpointStoreContract(store: () => Store): void {
     test('are those that sign, newest first, with the time at which each ends', async () => {
       const { id } = await addEndpoint(store(), { tenantId: 'acme' });
       const other = await addEndpoint(store(), { tenantId: 'acme' });
-      expect(await secrets(id, T0, 'acme')).toEqual([{ secret: 'whsec_first', expiresAt: null }]);
+      expect(await secrets(id, T0, 'acme')).toEqual([
+        { id: expect.stringMatching(/^sec_/), secret: 'whsec_first', expiresAt: null },
+      ]);
       await rotate(id, 'second', T0 + 5000, T0);
       await rotate(id, 'third', T0 + 1000, T0 + 1);
       const [third, second, first] = [
-        { secret: 'third', expiresAt: null },
-        { secret: 'second', expiresAt: T0 + 1000 },
-        { secret: 'whsec_first', expiresAt: T0 + 5000 },
+        { id: 'sec_third', secret: 'third', expiresAt: null },
+        { id: 'sec_second', secret: 'second', expiresAt: T0 + 1000 },
+        { id: expect.any(String), secret: 'whsec_first', expiresAt: T0 + 5000 },
       ];
       expect(await secrets(id, T0 + 999)).toEqual([third, second, first]);
       expect(await secrets(id, T0 + 1000)).toEqual([third, first]);
       expect(await secrets(id, T0 + 5000)).toEqual([third]);
-      expect(await secrets(other.id, T0)).toEqual([{ secret: 'whsec_first', expiresAt: null }]);
+      expect(await secrets(other.id, T0)).toMatchObject([{ secret: 'whsec_first', expiresAt: null }]);
     });
 
     test.each([
@@ -343,6 +345,47 @@ export function endpointStoreContract(store: () => Store): void {
       for (const scope of ['other', '', 'null', 'ACME']) expect(await secrets(id, T0, scope)).toBeNull();
       await store().endpoints.delete(undefined, id, T0);
       expect(await secrets(id, T0)).toBeNull();
+    });
+
+    test('are named by the same ids in a lease and in a read', async () => {
+      const { id } = await addEndpoint(store());
+      await rotate(id, 'second', T0 + 5000, T0);
+      await addMessage(store(), [id]);
+      const [leased] = await lease(store());
+      const read = await secrets(id, T0);
+      expect(leased?.target.secrets).toEqual(read?.map((each) => ({ id: each.id, secret: each.secret })));
+    });
+
+    test('are all walked in pieces, those that have expired as well', async () => {
+      const made = [await addEndpoint(store()), await addEndpoint(store(), { tenantId: 'acme' })];
+      await rotate(made[0]!.id, 'second', T0 + 1, T0);
+      const { endpoints } = store();
+      const walked = [];
+      for (let after: string | null = null; ; after = walked.at(-1)!.id) {
+        const piece = await endpoints.allSecrets(after, 2);
+        walked.push(...piece);
+        if (piece.length < 2) break;
+      }
+      expect(walked.map(({ id }) => id)).toEqual(walked.map(({ id }) => id).sort());
+      const found = walked.map(({ endpointId, secret }) => `${endpointId} ${secret}`).sort();
+      expect(found).toEqual(
+        [`${made[0]!.id} whsec_first`, `${made[0]!.id} second`, `${made[1]!.id} whsec_first`].sort(),
+      );
+    });
+
+    test('are replaced where they still hold what they held, and keep their time', async () => {
+      const { id } = await addEndpoint(store());
+      await rotate(id, 'second', T0 + 5000, T0);
+      const [second, first] = (await secrets(id, T0))!;
+      const { endpoints } = store();
+      const changed = await endpoints.replaceSecrets([
+        { id: first!.id, from: 'whsec_first', to: 'sealed' },
+        { id: second!.id, from: 'other', to: 'lost' },
+        { id: 'sec_none', from: 'second', to: 'lost' },
+      ]);
+      expect(changed).toBe(1);
+      expect(await secrets(id, T0)).toEqual([second, { ...first, secret: 'sealed' }]);
+      expect(await endpoints.replaceSecrets([])).toBe(0);
     });
   });
 

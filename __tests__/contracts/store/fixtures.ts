@@ -220,6 +220,11 @@ export async function statusOf(store: Store, messageId: string): Promise<string 
   return (await store.messages.get(undefined, messageId))?.message.status;
 }
 
+/** The position that a message sent at this moment would have. */
+export function positionAt(ms: number): Position {
+  return { ms, id: createId('msg', ms) };
+}
+
 /** Walks a list page by page to its end. */
 export async function walk<Row>(page: (after: Position | null) => Promise<PageOf<Row>>): Promise<Row[]> {
   const rows: Row[] = [];

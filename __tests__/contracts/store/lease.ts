@@ -138,7 +138,12 @@ export function leaseContract(store: () => Store): void {
             payload: '{"a":1}',
             traceContext: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01 a=b',
           },
-          target: { endpoint, secrets: ['whsec_first'], failingSince: null, slowStep: 0 },
+          target: {
+            endpoint,
+            secrets: [{ id: expect.stringMatching(/^sec_/), secret: 'whsec_first' }],
+            failingSince: null,
+            slowStep: 0,
+          },
         },
       ]);
     });

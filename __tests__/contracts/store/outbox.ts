@@ -55,18 +55,27 @@ export function outboxContract(store: () => Store): void {
       await addMessages(store(), id, 2);
       const [first] = await lease(store(), { owner: 'a', share: each(1), now: T0 + 1 });
       const [second] = await lease(store(), { owner: 'b', share: each(1), now: T0 + 1 });
-      await store().outbox.renew('a', LEASE_MS, T0 + 50_000);
+      await store().outbox.renew('a', [first!, second!], LEASE_MS, T0 + 50_000);
       const taken = await lease(store(), { owner: 'c', now: T0 + 50_000 + LEASE_MS - 1 });
       expect(taken.map(({ messageId }) => messageId)).toEqual([second!.messageId]);
       const later = await lease(store(), { owner: 'd', now: T0 + 50_000 + LEASE_MS });
       expect(later.map(({ messageId }) => messageId)).toEqual([first!.messageId]);
     });
 
+    test('leaves alone what the owner does not name: it may not know of it', async () => {
+      const { id } = await addEndpoint(store());
+      await addMessages(store(), id, 2);
+      const [named, unnamed] = await lease(store(), { owner: 'a', now: T0 + 1 });
+      await store().outbox.renew('a', [named!], LEASE_MS, T0 + 50_000);
+      const taken = await lease(store(), { owner: 'a', now: T0 + 1 + LEASE_MS });
+      expect(taken.map(({ messageId }) => messageId)).toEqual([unnamed!.messageId]);
+      await store().outbox.renew('a', [], LEASE_MS, T0 + 50_000);
+    });
+
     test('never makes a lease shorter', async () => {
       const { id } = await addEndpoint(store());
       const messageId = await addMessage(store(), [id]);
-      await lease(store(), { owner: 'a' });
-      await store().outbox.renew('a', 1000, T0 + 1);
+      await store().outbox.renew('a', await lease(store(), { owner: 'a' }), 1000, T0 + 1);
       expect(await store().outbox.inFlight(messageId, id, T0 + LEASE_MS - 1)).toBe(true);
     });
 
@@ -77,7 +86,7 @@ export function outboxContract(store: () => Store): void {
       const leased = await lease(store(), { owner: 'a', now: T0 + 1 });
       const [taken] = await lease(store(), { owner: 'b', now, share: each(1) });
       const left = leased.find(({ messageId }) => messageId !== taken!.messageId)!;
-      await store().outbox.renew('a', LEASE_MS, now + 1);
+      await store().outbox.renew('a', leased, LEASE_MS, now + 1);
       expect(await store().outbox.inFlight(left.messageId, id, now + LEASE_MS)).toBe(true);
       expect(await store().outbox.inFlight(taken!.messageId, id, now + LEASE_MS - 1)).toBe(true);
       expect(await store().outbox.inFlight(taken!.messageId, id, now + LEASE_MS)).toBe(false);
@@ -87,7 +96,7 @@ export function outboxContract(store: () => Store): void {
       const { id } = await addEndpoint(store());
       const messageId = await addMessage(store(), [id]);
       const [leased] = await lease(store(), { owner: 'a' });
-      await store().outbox.renew('a', LEASE_MS, T0 + 1);
+      await store().outbox.renew('a', [leased!], LEASE_MS, T0 + 1);
       expect(await settle(store(), [settlementOf(leased!)], { owner: 'a', now: T0 + 2 })).toMatchObject({
         refused: [],
       });

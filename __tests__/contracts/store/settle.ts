@@ -71,6 +71,17 @@ export function settleContract(store: () => Store): void {
     expect(again!.fence).toBeGreaterThan(leased!.fence);
   });
 
+  test('settled again, because the answer was lost, is refused and recorded once', async () => {
+    const { id } = await addEndpoint(store());
+    const messageId = await addMessage(store(), [id]);
+    const [leased] = await lease(store());
+    const settlement = settlementOf(leased!);
+    await settle(store(), [settlement]);
+    expect(await settle(store(), [settlement], { now: T0 + 1 })).toMatchObject({ refused: [0] });
+    expect(await attemptsOf(messageId)).toHaveLength(1);
+    expect(await statusOf(store(), messageId)).toBe('delivered');
+  });
+
   test('one that ends without a request counts no attempt', async () => {
     const { id } = await addEndpoint(store());
     const messageId = await addMessage(store(), [id]);

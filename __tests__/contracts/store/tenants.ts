@@ -7,6 +7,7 @@ import {
   lanesAt,
   lease,
   newMessage,
+  positionAt,
   settle,
   settlementOf,
   T0,
@@ -83,8 +84,8 @@ export function tenantStoreContract(store: () => Store): void {
     }
     const before = await Promise.all(kept.map(({ message }) => store().messages.get(undefined, message)));
 
-    expect(await store().tenants.delete('acme')).toBe(true);
-    expect(await store().tenants.delete('acme')).toBe(false);
+    expect(await store().tenants.delete('acme', positionAt(T0))).toBe(true);
+    expect(await store().tenants.delete('acme', positionAt(T0))).toBe(false);
     expect(await store().tenants.get('acme')).toBeNull();
     for (const { endpoint, message } of gone) {
       expect(await store().endpoints.get(undefined, endpoint)).toBeNull();
@@ -97,7 +98,10 @@ export function tenantStoreContract(store: () => Store): void {
     }
     const leased = await lease(store());
     expect(leased.map(({ message }) => message.tenantId).sort()).toEqual([null, 'other']);
-    expect(leased.map(({ target }) => target.secrets)).toEqual([['whsec_first'], ['whsec_first']]);
+    expect(leased.map(({ target }) => target.secrets.map(({ secret }) => secret))).toEqual([
+      ['whsec_first'],
+      ['whsec_first'],
+    ]);
 
     const again = newMessage([], { tenantId: 'acme', idempotencyKey: 'key', fingerprint: 'another' });
     expect(await store().messages.insert([again], true)).toMatchObject([{ outcome: 'stored' }]);
@@ -107,7 +111,7 @@ export function tenantStoreContract(store: () => Store): void {
     const endpoint = await addEndpoint(store(), { tenantId: 'acme' });
     const message = await addMessage(store(), [endpoint.id], { tenantId: 'acme' });
     const [leased] = await lease(store());
-    await store().tenants.delete('acme');
+    await store().tenants.delete('acme', positionAt(T0));
     const settled = await settle(store(), [settlementOf(leased!)], {
       news: [
         {
@@ -121,7 +125,7 @@ export function tenantStoreContract(store: () => Store): void {
       ],
     });
     expect(settled).toEqual({ refused: [0], paused: [], recovered: [] });
-    await addMessage(store(), [endpoint.id], { id: message, tenantId: 'acme' });
+    await addMessage(store(), [endpoint.id], { id: message, tenantId: 'acme', createdAt: T0 + 1 });
     const query = { tenant: undefined, messageId: message, status: undefined, after: null, limit: 9 };
     expect(await store().messages.attempts(query)).toEqual({ rows: [], next: null });
   });

@@ -56,6 +56,7 @@ async function start(platform: keyof typeof PLATFORMS, { prefix, useGlobalPrefix
     inject: [Config],
     useFactory: async ({ token }: Config) => ({
       store: sqliteStore({ file: ':memory:' }),
+      secretKey: 'ab'.repeat(32),
       allowHttp: true,
       allowTargets: ['127.0.0.1'],
       useGlobalPrefix,

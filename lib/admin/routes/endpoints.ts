@@ -126,7 +126,7 @@ export const rotateSecret: Route = {
   description:
     'The answer holds the new secret. Until the overlap ends every request carries a signature by each secret, so that the receiver may change at its leisure. At most ten secrets sign at a time.',
   answers: { 200: rotatedEndpoint },
-  errors: ['ENDPOINT_NOT_FOUND', 'ENDPOINT_VALIDATION'],
+  errors: ['ENDPOINT_NOT_FOUND', 'ENDPOINT_VALIDATION', 'SECRET_SEALED'],
   body: 'optional',
   input: secretRotation,
   run: async ({ scope, params, body }) => ({
@@ -142,7 +142,7 @@ export const getSecret: Route = {
   summary: 'Read the signing secrets',
   description: 'Refused to callers that may only read. The audit log says who has read them.',
   answers: { 200: endpointSecrets },
-  errors: ['ENDPOINT_NOT_FOUND'],
+  errors: ['ENDPOINT_NOT_FOUND', 'SECRET_SEALED'],
   revealsSecret: true,
   run: async ({ scope, params }) => ({ status: 200, body: await scope.endpoints.secret(params.id!) }),
 };

@@ -76,7 +76,7 @@ export const sendMessage: Route = {
   description:
     'Answers when the message, and a delivery for each endpoint that matches, is stored. A second send with the same idempotency key answers 200 and the first message.',
   answers: { 200: sentMessage, 201: sentMessage },
-  errors: ['MESSAGE_VALIDATION', 'IDEMPOTENCY_CONFLICT'],
+  errors: ['MESSAGE_VALIDATION', 'IDEMPOTENCY_CONFLICT', 'TENANT_NOT_FOUND'],
   headers: {
     [IDEMPOTENCY_KEY]: {
       schema: idempotencyKey,

@@ -33,7 +33,8 @@ export const deleteTenant: Route = {
   method: 'DELETE',
   path: '/tenants/:id',
   summary: 'Delete a tenant',
-  description: 'Its endpoints, secrets, messages, deliveries and attempts go with it, for good.',
+  description:
+    'Its endpoints, secrets, messages, deliveries and attempts go with it, for good. What had been sent is gone at once and is removed in the background; the id may be used again.',
   answers: { 204: null },
   errors: ['TENANT_NOT_FOUND'],
   before: refuseForeignTenant,

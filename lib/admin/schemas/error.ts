@@ -50,7 +50,7 @@ export const ERROR_NOTES: Readonly<Record<AdminErrorCode, { when: string; exampl
     example: 'There is no message "msg_1"',
   },
   TENANT_NOT_FOUND: {
-    when: 'there is no such tenant, or it is not the caller’s',
+    when: 'there is no such tenant, or it is not the caller’s, or it was deleted while the message was being sent',
     example: 'There is no tenant "acme"',
   },
   ROUTE_NOT_FOUND: { when: 'there is no such path', example: 'There is no such route' },
@@ -65,6 +65,10 @@ export const ERROR_NOTES: Readonly<Record<AdminErrorCode, { when: string; exampl
   IDEMPOTENCY_CONFLICT: {
     when: 'the idempotency key was used for a message with another type or other data',
     example: 'The idempotency key "inv_1-paid" was used for a message with another type or data',
+  },
+  SECRET_SEALED: {
+    when: 'a signing secret of the endpoint is sealed by a key that the application no longer has',
+    example: 'The signing secret is sealed by the key "9f86d081", which is not in secretKey',
   },
   BODY_TOO_LARGE: {
     when: 'the body is larger than the application admits (256 KiB unless it says otherwise)',

@@ -156,7 +156,9 @@ export const attempt = component(
       remoteAddress: z
         .string()
         .nullable()
-        .describe('The address connected to; null when there was no connection.'),
+        .describe(
+          'The address connected to; null when there was none, or when only an egress proxy knows it.',
+        ),
       responseStatus: z.int().nullable().describe('Null when no response came.'),
       responseHeaders: z.record(z.string(), z.string()).nullable().describe('Null when no response came.'),
       responseBody: z.string().nullable().describe('The first 4 KiB, as text.'),

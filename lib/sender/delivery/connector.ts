@@ -1,5 +1,7 @@
 import { isIP, type LookupFunction, Socket } from 'node:net';
 import { buildConnector } from 'undici';
+import type { Logger } from '../../model/logger.js';
+import { createTunnels, type EgressProxy, type OpenTunnel } from './egress-proxy.js';
 import { blockedAddress, connectFailure, DeliveryFailure, dnsFailure } from './failure.js';
 import type { ResolveName } from './resolver.js';
 import type { TargetGuard } from './target-guard.js';
@@ -7,10 +9,12 @@ import type { TargetGuard } from './target-guard.js';
 const CONNECT_TIMEOUT_MS = 5000;
 /** Node's 250 ms give up on every address of a host that is half a second away, one after the other. */
 const NEXT_ADDRESS_AFTER_MS = 1000;
+/** Of which it has been logged that they have refused addresses, which is so each time they are resolved. */
+const REMEMBERED_NAMES = 256;
 
 /** The one socket of an undici client, now and after each reconnect. */
 export interface Connection {
-  /** The address it is, or was last, connected to. */
+  /** The address it is, or was last, connected to; null when only the egress proxy knows it. */
   remoteAddress: string | null;
   /** `performance.now()` when it was opened; Infinity while there is no socket. */
   openedAt: number;
@@ -21,6 +25,10 @@ export interface Connection {
 export interface ConnectorOptions {
   guard: TargetGuard;
   resolve: ResolveName;
+  /** Told of names that resolve to refused addresses: once for each, as long as it is remembered. */
+  logger?: Pick<Logger, 'warn'> | undefined;
+  /** Opens all connections. It is the operator's own, and no target: its address is not judged. */
+  proxy?: EgressProxy | null | undefined;
   /** Certificates to trust in place of Node's own list. */
   ca?: string | undefined;
 }
@@ -36,8 +44,11 @@ export interface Connector {
  * Opens sockets to allowed addresses only: the address that was judged is the address connected to. A literal address
  * is judged here, because `net.connect` never asks `lookup` about one; a name is resolved here, its answers are judged,
  * and `lookup` hands out those that passed; what the socket says it is connected to is judged once more.
+ *
+ * Through a proxy, it is a literal address or a judged one that the proxy is told to connect to, or the name where
+ * names are resolved by the proxy.
  */
-export function createConnector({ guard, resolve, ca }: ConnectorOptions): Connector {
+export function createConnector({ guard, resolve, logger, proxy, ca }: ConnectorOptions): Connector {
   const sockets = new Set<Socket>();
   let destroyed = false;
   const pinned = new Map<string, { address: string; family: number }[]>();
@@ -46,14 +57,26 @@ export function createConnector({ guard, resolve, ca }: ConnectorOptions): Conne
     if (addresses) callback(null, addresses);
     else callback(new Error('nothing was resolved for this host'), []);
   };
-  const open = buildConnector({
-    lookup,
+  const settings = {
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_AFTER_MS,
     timeout: CONNECT_TIMEOUT_MS,
     allowH2: false,
     ...(ca === undefined ? {} : { ca }),
-  });
+  };
+  const open = buildConnector({ lookup, ...settings });
+  const tunnel = proxy ? createTunnels(proxy, buildConnector(settings)) : null;
+  const toldOf = new Set<string>();
+
+  function tellOf(hostname: string, addresses: string[]): void {
+    if (toldOf.has(hostname)) return;
+    if (toldOf.size >= REMEMBERED_NAMES) toldOf.delete(toldOf.values().next().value as string);
+    toldOf.add(hostname);
+    logger?.warn('A host name resolves to addresses that are no targets; no connection goes to them', {
+      hostname,
+      addresses,
+    });
+  }
 
   async function allowedAddresses(hostname: string) {
     const addresses = await resolve(hostname, { system: guard.usesSystemResolver(hostname) }).catch(
@@ -63,6 +86,13 @@ export function createConnector({ guard, resolve, ca }: ConnectorOptions): Conne
     );
     // Of a mixed answer the allowed part is used: refusing it whole would let one stray record stop an endpoint.
     const allowed = addresses.filter(({ address }) => guard.mayConnect(address, hostname));
+    if (allowed.length < addresses.length) {
+      const refused = addresses.filter((each) => !allowed.includes(each));
+      tellOf(
+        hostname,
+        refused.map(({ address }) => address),
+      );
+    }
     if (allowed.length > 0) return allowed;
     throw addresses.length === 0 ? dnsFailure({ code: 'ENODATA' }) : blockedAddress();
   }
@@ -93,7 +123,8 @@ export function createConnector({ guard, resolve, ca }: ConnectorOptions): Conne
       function succeed(socket: Socket): void {
         own(socket);
         opening = socket;
-        const address = socket.remoteAddress;
+        // Of a tunnel it is the proxy's.
+        const address = tunnel ? undefined : socket.remoteAddress;
         // Undefined when the receiver has reset the connection already: the socket's own error follows.
         if (address !== undefined && !guard.mayConnect(address, hostname)) {
           fail(blockedAddress());
@@ -108,19 +139,40 @@ export function createConnector({ guard, resolve, ca }: ConnectorOptions): Conne
         });
         callback(null, socket);
       }
-      function start(): void {
-        const socket: unknown = open(options, (error, made) => {
+      function hold(socket: Socket): void {
+        own(socket);
+        opening = socket;
+      }
+      function start(httpSocket?: Socket): void {
+        const socket: unknown = open({ ...options, httpSocket }, (error, made) => {
           if (error) fail(connectFailure(error, phase));
           else if (settled) made?.destroy();
           else if (made) succeed(made);
         });
         // undici returns the socket without saying so in its types: without it only what follows here is lost.
         if (!(socket instanceof Socket)) return;
-        own(socket);
-        opening = socket;
+        hold(socket);
+        if (httpSocket) return;
         socket.once('connect', () => {
           connection.remoteAddress = socket.remoteAddress ?? null;
           if (options.protocol === 'https:') phase = 'tls';
+        });
+      }
+      /** Has the proxy connect to the hosts, one after the other until it is connected to one. */
+      function startThrough(connectTo: OpenTunnel, [host, ...others]: readonly string[]): void {
+        const port = options.port || (options.protocol === 'https:' ? '443' : '80');
+        const authority = `${host?.includes(':') ? `[${host}]` : host}:${port}`;
+        connectTo(authority, hold, (failure, socket) => {
+          if (settled) socket?.destroy();
+          else if (failure && others.length > 0 && !destroyed) startThrough(connectTo, others);
+          else if (failure) fail(failure);
+          else if (socket) {
+            connection.remoteAddress = host && isIP(host) !== 0 ? host : null;
+            if (options.protocol === 'https:') {
+              phase = 'tls';
+              start(socket);
+            } else succeed(socket);
+          }
         });
       }
 
@@ -129,12 +181,22 @@ export function createConnector({ guard, resolve, ca }: ConnectorOptions): Conne
         return;
       }
       if (isIP(hostname) !== 0) {
-        if (guard.mayConnect(hostname, hostname)) start();
-        else fail(blockedAddress());
+        if (!guard.mayConnect(hostname, hostname)) fail(blockedAddress());
+        else if (tunnel) startThrough(tunnel, [hostname]);
+        else start();
+        return;
+      }
+      if (tunnel && proxy?.resolve === 'proxy') {
+        startThrough(tunnel, [hostname]);
         return;
       }
       allowedAddresses(hostname).then((addresses) => {
         if (settled || destroyed) return;
+        if (tunnel) {
+          const hosts = addresses.map(({ address }) => address);
+          startThrough(tunnel, hosts);
+          return;
+        }
         // net asks `lookup` before `open` returns; should it ever ask later, it finds nothing and nothing leaks.
         pinned.set(hostname, addresses);
         start();

@@ -5,6 +5,7 @@ import type { LeasedDelivery } from '../../store/store.js';
 import { within } from '../../model/deadline.js';
 import type { EndpointHooks, HookMessage, ResolvedOptions } from '../options.js';
 import { traceHeaders } from '../trace-context.js';
+import type { SecretSeal } from '../secrets.js';
 import type { Tracing } from '../tracing.js';
 import { startDeliverySpan } from './delivery-span.js';
 import type { HttpClient, PostResult } from './http-client.js';
@@ -13,6 +14,7 @@ import { signatureHeader } from './signature.js';
 export interface DeliverContext {
   options: ResolvedOptions;
   client: HttpClient;
+  secrets: SecretSeal;
   tracing: Tracing;
 }
 
@@ -25,26 +27,27 @@ export type Deliverable = Pick<
 /** Makes one attempt: asks the endpoint's hooks, signs, posts. Answers what came of it, and never throws. */
 export function deliver(
   leased: Deliverable,
-  { options, client, tracing }: DeliverContext,
-  timeoutMs = leased.target.endpoint.timeoutMs ?? options.timeoutMs,
+  context: DeliverContext,
+  timeoutMs = leased.target.endpoint.timeoutMs ?? context.options.timeoutMs,
 ): Promise<PostResult> {
+  const { options, client, tracing } = context;
   const span = startDeliverySpan(tracing, leased);
   const traceContext = span ? span.traceContext : leased.message.traceContext;
   const headers = options.propagateTraceContext && traceContext !== null ? traceHeaders(traceContext) : null;
-  if (!span) return attempt(leased, options, client, timeoutMs, headers);
-  return span.around(client, (quiet) => attempt(leased, options, quiet, timeoutMs, headers));
+  if (!span) return attempt(leased, context, timeoutMs, headers);
+  return span.around(client, (quiet) => attempt(leased, { ...context, client: quiet }, timeoutMs, headers));
 }
 
 async function attempt(
   leased: Deliverable,
-  options: ResolvedOptions,
-  client: HttpClient,
+  { options, client, secrets: seal }: DeliverContext,
   timeoutMs: number,
   traceContext: Record<string, string> | null,
 ): Promise<PostResult> {
   const { endpoint, secrets } = leased.target;
   const startedAt = options.now();
   try {
+    const opened = secrets.map((each) => seal.open(endpoint.id, each));
     const started = performance.now();
     const hooks = options.endpointHooks?.(endpoint);
     const { body, headers } = hooks
@@ -61,7 +64,7 @@ async function attempt(
         'user-agent': 'hookplane',
         'webhook-id': leased.webhookId,
         'webhook-timestamp': String(timestamp),
-        'webhook-signature': signatureHeader(secrets, leased.webhookId, timestamp, body),
+        'webhook-signature': signatureHeader(opened, leased.webhookId, timestamp, body),
       },
       body,
       // One deadline for the attempt: what the hooks took of it is gone.

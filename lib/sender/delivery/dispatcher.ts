@@ -1,6 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
 import { setImmediate as setImmediatePromise } from 'node:timers/promises';
-import type { Lane, LeasedDelivery, Shares, Store, TurnResult } from '../../store/store.js';
+import type { Lane, LeasedDelivery, LeaseKey, Shares, Store, TurnResult } from '../../store/store.js';
 import type { SenderEmitter } from '../events.js';
 import type { ResolvedOptions } from '../options.js';
 import { countAttempt, countDuration, type Tally } from '../tally.js';
@@ -32,6 +32,8 @@ export interface Dispatcher {
   start(): void;
   /** Looks for due work now. */
   wake(): void;
+  /** Every lease that this worker knows that it has. */
+  held(): LeaseKey[];
   /** Gives back what is leased in advance: an endpoint or a message of it has changed. */
   recall(): void;
   /**
@@ -173,7 +175,7 @@ export function createDispatcher({
     }
     announce({ events, options }, batch, result);
     // A lane that held less than its share leaves room for others, if room was what they lacked.
-    const full = begun > 0 && begun < shares.total && shares.total === free;
+    const full = begun > 0 && begun < shares.total && (shares.total === free || shares.withheld);
     return { nextAt: result.nextAt, full };
   }
 
@@ -239,6 +241,7 @@ export function createDispatcher({
       wake();
     },
     wake,
+    held: () => [...underWay.held(), ...ahead.held(), ...handedBack],
     recall() {
       handedBack.push(...ahead.takeAll());
       wake();
@@ -263,6 +266,7 @@ const NOTHING = {
   quotas: new Map<string, number>(),
   rooms: new Map<string, number>(),
   total: 0,
+  withheld: false,
   nextAt: null,
 };
 

@@ -50,6 +50,40 @@ export function connectFailure(error: unknown, phase: 'tcp' | 'tls'): DeliveryFa
   );
 }
 
+/** Why the egress proxy was not reached. Does not name it: the network is the operator's. */
+export function proxyUnreachable(error: unknown): DeliveryFailure {
+  const code = codeOf(error);
+  return new DeliveryFailure(
+    'connect',
+    code === 'UND_ERR_CONNECT_TIMEOUT'
+      ? 'The egress proxy did not accept the connection in time.'
+      : `The egress proxy could not be reached (${code}).`,
+  );
+}
+
+/** Why the egress proxy gave no answer to CONNECT. */
+export function proxyFailure(error: unknown): DeliveryFailure {
+  const code = codeOf(error);
+  if (code === 'UND_ERR_HEADERS_TIMEOUT') {
+    return new DeliveryFailure('connect', 'The egress proxy did not connect to the receiver in time.');
+  }
+  return new DeliveryFailure(
+    'connect',
+    code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE'
+      ? 'The egress proxy closed the connection without an answer.'
+      : 'The egress proxy did not answer with valid HTTP.',
+  );
+}
+
+/** What a status other than 2xx to CONNECT says. Some proxies answer 407 for what their rules forbid, too. */
+export function proxyRefusal(status: number): DeliveryFailure {
+  const error =
+    status === 407
+      ? "The egress proxy refuses this sender's credentials, or the receiver (it answered 407)."
+      : `The egress proxy did not connect to the receiver (it answered ${status}).`;
+  return new DeliveryFailure('connect', error);
+}
+
 /** What went wrong after the request was written and before the head of a response was complete. */
 export function responseFailure(error: unknown): DeliveryFailure {
   if (error instanceof DeliveryFailure) return error;

@@ -1,8 +1,10 @@
 import type { Dispatcher } from 'undici';
+import type { Logger } from '../../model/logger.js';
 import type { ErrorKind } from '../../model/message.js';
 import { rememberLast } from '../key-cache.js';
 import { createConnectionPool, type Flight, type FlightOptions } from './connection-pool.js';
 import { createConnector } from './connector.js';
+import type { EgressProxy } from './egress-proxy.js';
 import { DeliveryFailure, responseFailure } from './failure.js';
 import { createResolver, type ResolveName } from './resolver.js';
 import { createBodyRecord, recordHeaders } from './response-record.js';
@@ -28,7 +30,7 @@ export interface PostResult {
   startedAt: number;
   /** Whole milliseconds. */
   durationMs: number;
-  /** The address connected to; null when there was none. */
+  /** The address connected to; null when there was none, and when the egress proxy alone knows it. */
   remoteAddress: string | null;
   status: number | null;
   headers: Record<string, string> | null;
@@ -48,6 +50,10 @@ export interface HttpClientOptions {
   now?: (() => number) | undefined;
   /** @default c-ares, and the operating system for names that the guard trusts */
   resolve?: ResolveName | undefined;
+  /** Told of names that resolve to addresses that are refused. */
+  logger?: Pick<Logger, 'warn'> | undefined;
+  /** Makes all connections to receivers. @default null */
+  proxy?: EgressProxy | null | undefined;
   /** Certificates to trust in place of Node's own list. */
   ca?: string | undefined;
   /** How long a connection in constant use is kept. @default 60000 */
@@ -70,7 +76,13 @@ export interface HttpClient {
 
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   const { guard, connectionsPerOrigin = 64, now = Date.now, resolve = createResolver() } = options;
-  const connector = createConnector({ guard, resolve, ca: options.ca });
+  const connector = createConnector({
+    guard,
+    resolve,
+    logger: options.logger,
+    proxy: options.proxy,
+    ca: options.ca,
+  });
   const pool = createConnectionPool({
     connectionsPerOrigin,
     connectorFor: connector.connectorFor,

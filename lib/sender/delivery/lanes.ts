@@ -4,6 +4,11 @@ import type { Lane, Shares } from '../../store/store.js';
 /** The share of a process's requests that one endpoint, and one tenant, may hold while others may come. */
 const ENDPOINT_SHARE = 1 / 2;
 const TENANT_SHARE = 3 / 4;
+/**
+ * The last of what is free, which goes to whoever holds less than is left of it: as many slow endpoints as there are
+ * between them hold everything else, and the next one must not have to wait for them.
+ */
+const SPARE_SHARE = 1 / 8;
 
 export interface Load {
   /** How many more requests this process may have under way. */
@@ -30,6 +35,8 @@ export interface Shared extends Shares {
   rooms: Map<string, number>;
   /** How many may begin at once in all. */
   total: number;
+  /** Whether somebody got less than its room so that something is spared. */
+  withheld: boolean;
   served: Served;
 }
 
@@ -37,12 +44,16 @@ interface Turn {
   lane: Lane;
   room: number;
   quota: number;
+  /** What it has under way, before it is given more. */
+  held: number;
 }
 
 interface TenantTurns {
   tenantId: string | null;
   /** How many more the tenant may be given. */
   left: number;
+  /** What it has under way, with what it is given. */
+  held: number;
   turns: Turn[];
   /** Whose turn it is among them. */
   next: number;
@@ -63,12 +74,13 @@ export function shareOut(lanes: readonly Lane[], load: Load): Shared {
     if (!tenant) {
       const limit = lane.tenantRateLimit && bucketTokens(lane.tenantRateLimit, lane.tenantRateUsed, load.now);
       if (limit && limit.tokens === 0) waits.push(limit.nextAt);
-      const room = ceiling(load, TENANT_SHARE) - (load.byTenant.get(lane.tenantId) ?? 0);
+      const held = load.byTenant.get(lane.tenantId) ?? 0;
       const tokens = limit ? limit.tokens : Number.POSITIVE_INFINITY;
-      tenant = { tenantId: lane.tenantId, left: Math.min(room, tokens), turns: [], next: 0 };
+      const left = Math.min(ceiling(load, TENANT_SHARE) - held, tokens);
+      tenant = { tenantId: lane.tenantId, left, held, turns: [], next: 0 };
       tenants.set(lane.tenantId, tenant);
     }
-    tenant.turns.push({ lane, room, quota: 0 });
+    tenant.turns.push({ lane, room, quota: 0, held: load.byEndpoint.get(lane.endpointId) ?? 0 });
   }
   for (const tenant of tenants.values()) {
     const last = load.after.endpointByTenant.get(tenant.tenantId) ?? '';
@@ -79,6 +91,17 @@ export function shareOut(lanes: readonly Lane[], load: Load): Shared {
   }
 
   let free = load.free;
+  let withheld = false;
+  const spare = Math.floor(load.concurrency * SPARE_SHARE);
+  const isSpared = (left: number, held: number) => left <= spare && held >= left;
+  const isWithheld = (tenant: TenantTurns, { lane, held, quota }: Turn): boolean => {
+    // Its ceiling is what its owner wants.
+    if (lane.maxInFlight !== null) return false;
+    if (isSpared(ceiling(load, TENANT_SHARE) - tenant.held, held + quota)) return true;
+    const is = isSpared(free, tenant.held);
+    withheld ||= is;
+    return is;
+  };
   let lastTenant = load.after.tenantId;
   const endpointByTenant = new Map<string | null, string>();
   const rooms = new Map<string, number>();
@@ -89,9 +112,10 @@ export function shareOut(lanes: readonly Lane[], load: Load): Shared {
   for (let served = true; served && free > 0; ) {
     served = false;
     for (const tenant of inTurn) {
-      const turn = free > 0 && tenant.left > 0 ? nextTurn(tenant) : undefined;
+      const turn = free > 0 && tenant.left > 0 ? nextTurn(tenant, isWithheld) : undefined;
       if (!turn) continue;
       turn.quota += 1;
+      tenant.held += 1;
       tenant.left -= 1;
       free -= 1;
       served = true;
@@ -101,8 +125,9 @@ export function shareOut(lanes: readonly Lane[], load: Load): Shared {
     }
   }
   return {
-    quotas: free > 0 ? withAhead(rooms, lanes, load) : rooms,
+    quotas: free > 0 && !withheld ? withAhead(rooms, lanes, load) : rooms,
     rooms,
+    withheld,
     nextAt: waits.length > 0 ? Math.min(...waits) : null,
     total: load.free - free,
     served: { tenantId: lastTenant, endpointByTenant },
@@ -126,10 +151,13 @@ function withAhead(
   return quotas;
 }
 
-function nextTurn(tenant: TenantTurns): Turn | undefined {
+function nextTurn(
+  tenant: TenantTurns,
+  isWithheld: (tenant: TenantTurns, turn: Turn) => boolean,
+): Turn | undefined {
   for (let step = 0; step < tenant.turns.length; step++) {
     const turn = tenant.turns[(tenant.next + step) % tenant.turns.length]!;
-    if (turn.quota < turn.room) {
+    if (turn.quota < turn.room && !isWithheld(tenant, turn)) {
       tenant.next = (tenant.next + step + 1) % tenant.turns.length;
       return turn;
     }

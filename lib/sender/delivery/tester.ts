@@ -1,4 +1,5 @@
 import type { ResolvedOptions } from '../options.js';
+import type { SecretSeal } from '../secrets.js';
 import type { Tracing } from '../tracing.js';
 import { type Deliverable, deliver, unsent } from './deliver.js';
 import type { HttpClient, PostResult } from './http-client.js';
@@ -25,7 +26,12 @@ interface Waiting {
 type Turn = 'mine' | 'late' | 'closed';
 
 /** @param connect gives the connections of this process's tests; called when the first of them is made */
-export function createTester(options: ResolvedOptions, tracing: Tracing, connect: () => HttpClient): Tester {
+export function createTester(
+  options: ResolvedOptions,
+  secrets: SecretSeal,
+  tracing: Tracing,
+  connect: () => HttpClient,
+): Tester {
   const running: (string | null)[] = [];
   const waiting = new Set<Waiting>();
   let client: HttpClient | null = null;
@@ -82,7 +88,7 @@ export function createTester(options: ResolvedOptions, tracing: Tracing, connect
         // It may have been stopped between the turn and this.
         if (closed) return stopped();
         client ??= connect();
-        return await deliver(event, { options, client, tracing }, Math.max(1, timeoutMs - passed()));
+        return await deliver(event, { options, client, secrets, tracing }, Math.max(1, timeoutMs - passed()));
       } finally {
         running.splice(running.indexOf(tenantId), 1);
         admit();

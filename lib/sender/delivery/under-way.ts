@@ -14,6 +14,7 @@ export function createUnderWay() {
     byEndpoint,
     byTenant,
     size: () => all.size,
+    held: (): readonly LeasedDelivery[] => [...all.values()],
     /** Whether it is under way already; then it is so under the newer lease. */
     renew(leased: LeasedDelivery): boolean {
       const known = all.get(keyOf(leased));
@@ -65,6 +66,7 @@ export function createAhead() {
 
   return {
     isEmpty: () => byEndpoint.size === 0,
+    held: () => [...byEndpoint.values()].flatMap((waiting) => waiting.map(({ leased }) => leased)),
     count: (endpointId: string) => byEndpoint.get(endpointId)?.length ?? 0,
     add(leased: LeasedDelivery) {
       const waiting = byEndpoint.get(leased.endpointId);

@@ -1,9 +1,10 @@
 import { type Kysely, sql } from 'kysely';
 import type { AuditStore, NewAuditEntry } from '../store.js';
 import type { SqlContext } from './dialect.js';
+import { endingAt } from './page-bounds.js';
 import { toAuditEntry, toPage } from './rows.js';
 import type { Tables } from './schema.js';
-import { type BulkInsert, firstOf, insertRows, rowsOf, type Steps } from './steps.js';
+import { type BulkInsert, firstOf, insertRows, rawChanges, rowsOf, type Steps } from './steps.js';
 
 const ENTRIES: BulkInsert = {
   table: 'hookplane_audit_log',
@@ -47,8 +48,22 @@ function toColumns(audit: NewAuditEntry, tenantId: string | null): unknown[] {
   ];
 }
 
-export function auditStore({ read }: SqlContext): AuditStore {
+/** How many entries are removed in one transaction. */
+const REMOVAL_BATCH = 1000;
+
+export function auditStore({ read, writeRelaxed }: SqlContext): AuditStore {
   return {
+    removeBefore: (before) =>
+      writeRelaxed(function* (db) {
+        const removed = yield* rawChanges(
+          db,
+          sql`
+          delete from hookplane_audit_log where (at, id) in (
+            select at, id from hookplane_audit_log where at < ${before} order by at, id limit ${REMOVAL_BATCH})`,
+        );
+        return removed === REMOVAL_BATCH;
+      }),
+
     list: ({ tenant, sinceDeletion, since, until, actor, operation, targetId, after, limit }) =>
       read(function* (db) {
         let query = db.selectFrom('hookplane_audit_log').selectAll();
@@ -58,7 +73,7 @@ export function auditStore({ read }: SqlContext): AuditStore {
           if (deletion) query = query.where(sql<boolean>`(at, id) > (${deletion.at}, ${deletion.id})`);
         }
         if (since !== undefined) query = query.where('at', '>=', since);
-        if (until !== undefined) query = query.where('at', '<', until);
+        if (until !== undefined) query = query.where('at', '<', endingAt(until, after));
         if (actor !== undefined) query = query.where('actor_id', '=', actor);
         if (operation !== undefined) query = query.where('operation', '=', operation);
         if (targetId !== undefined) query = query.where('target_id', '=', targetId);

@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { EndpointStore, TenantScope } from '../store.js';
 import type { SqlContext } from './dialect.js';
+import { endingAt } from './page-bounds.js';
 import { toAttempt, toPage } from './rows.js';
 import type { Tables } from './schema.js';
 import { firstOf, rowsOf, type Steps } from './steps.js';
@@ -16,7 +17,7 @@ export function endpointAttempts({ read }: SqlContext): Pick<EndpointStore, 'att
         if (status === 'failed') query = query.where(sql<boolean>`status = 'failed'`);
         else if (status !== undefined) query = query.where('status', '=', status);
         if (since !== undefined) query = query.where('started_at', '>=', since);
-        if (until !== undefined) query = query.where('started_at', '<', until);
+        if (until !== undefined) query = query.where('started_at', '<', endingAt(until, after));
         if (after) query = query.where(sql<boolean>`(started_at, id) < (${after.ms}, ${after.id})`);
         const rows = yield* rowsOf(
           query

@@ -3,7 +3,7 @@ import { type Kysely, sql } from 'kysely';
 import type { Endpoint, PausedReason } from '../../model/endpoint.js';
 import { MAX_LIVE_SECRETS } from '../../model/endpoint.js';
 import { validationError } from '../../model/errors.js';
-import type { EndpointSettings, EndpointStore, NewAuditEntry, NewSecret, TenantScope } from '../store.js';
+import type { EndpointSettings, EndpointStore, NewAuditEntry, StoredSecret, TenantScope } from '../store.js';
 import { appendAudit } from './audit.js';
 import type { SqlContext } from './dialect.js';
 import { CANCEL_BATCH, cancelOwed } from './cancel.js';
@@ -143,13 +143,37 @@ export function endpointStore(context: SqlContext): EndpointStore {
         const rows = yield* rowsOf(
           db
             .selectFrom('hookplane_endpoint_secrets')
-            .select(['secret', 'expires_at'])
+            .select(['id', 'secret', 'expires_at'])
             .where('endpoint_id', '=', id)
             .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
             .orderBy('created_at', 'desc')
             .orderBy('id', 'desc'),
         );
-        return rows.map((row) => ({ secret: row.secret, expiresAt: row.expires_at }));
+        return rows.map((row) => ({ id: row.id, secret: row.secret, expiresAt: row.expires_at }));
+      }),
+
+    allSecrets: (after, limit) =>
+      read(function* (db) {
+        let query = db
+          .selectFrom('hookplane_endpoint_secrets')
+          .select(['id', 'endpoint_id as endpointId', 'secret']);
+        if (after !== null) query = query.where('id', '>', after);
+        return yield* rowsOf(query.orderBy('id').limit(limit));
+      }),
+
+    replaceSecrets: (changes) =>
+      write(function* (db) {
+        let changed = 0;
+        for (const { id, from, to } of changes) {
+          changed += yield* changesOf(
+            db
+              .updateTable('hookplane_endpoint_secrets')
+              .set({ secret: to })
+              .where('id', '=', id)
+              .where('secret', '=', from),
+          );
+        }
+        return changed;
       }),
   };
 }
@@ -203,7 +227,7 @@ function* change(
 function* insertSecret(
   db: Kysely<Tables>,
   endpointId: string,
-  { id, secret }: NewSecret,
+  { id, secret }: StoredSecret,
   now: number,
 ): Steps<void> {
   yield* changesOf(

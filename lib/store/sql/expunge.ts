@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { NewAuditEntry, TenantScope } from '../store.js';
 import { appendAudit } from './audit.js';
+import { IS_KEPT } from './deleted-tenants.js';
 import type { SqlDialect } from './dialect.js';
 import { rollUp } from './roll-up.js';
 import type { Tables } from './schema.js';
@@ -22,7 +23,11 @@ export function* expungeMessage(
   dialect: SqlDialect,
   { tenant, id, now, audit }: Expunction,
 ): Steps<boolean> {
-  const found = db.selectFrom('hookplane_messages').select('tenant_id').where('id', '=', id);
+  const found = db
+    .selectFrom('hookplane_messages as m')
+    .select('tenant_id')
+    .where('id', '=', id)
+    .where(IS_KEPT);
   const message = yield* firstOf(tenant === undefined ? found : found.where('tenant_id', '=', tenant));
   if (!message) return false;
   const removed = yield* changesOf(db.deleteFrom('hookplane_payloads').where('message_id', '=', id));

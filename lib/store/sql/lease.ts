@@ -220,12 +220,12 @@ function* readTargets(
   );
   const secrets = yield* rawRows(
     db,
-    sql<{ endpoint_id: string; secret: string }>`
-    select s.endpoint_id, s.secret from hookplane_endpoint_secrets s
+    sql<{ endpoint_id: string; id: string; secret: string }>`
+    select s.endpoint_id, s.id, s.secret from hookplane_endpoint_secrets s
     where s.endpoint_id in (select id from ${ids} as r) and (s.expires_at is null or s.expires_at > ${now})
     order by s.created_at desc, s.id desc`,
   );
-  for (const row of secrets) targets.get(row.endpoint_id)?.secrets.push(row.secret);
+  for (const { endpoint_id, ...secret } of secrets) targets.get(endpoint_id)?.secrets.push(secret);
   return targets;
 }
 

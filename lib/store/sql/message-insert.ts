@@ -1,13 +1,16 @@
 import { type Kysely, sql } from 'kysely';
-import { idempotencyConflict } from '../../model/errors.js';
+import { idempotencyConflict, tenantDeleted } from '../../model/errors.js';
+import type { Message } from '../../model/message.js';
+import type { Position } from '../../model/page.js';
 import { isoTime } from '../../model/time.js';
 import type { InsertedMessage, NewMessage } from '../store.js';
 import { appendAudit } from './audit.js';
+import { deletionsOf, isLeft } from './deleted-tenants.js';
 import type { SqlDialect } from './dialect.js';
-import { LISTED, toJson, toMessage } from './rows.js';
+import { fromJson, LISTED, toJson, toMessage } from './rows.js';
 import type { Tables } from './schema.js';
 import { ensureTenants } from './tenants.js';
-import { type BulkInsert, type Steps, firstOf, rowOf, rawRows, insertRows } from './steps.js';
+import { type BulkInsert, type Steps, changesOf, firstOf, rowOf, rawRows, insertRows } from './steps.js';
 
 const MESSAGES: BulkInsert = {
   table: 'hookplane_messages',
@@ -53,14 +56,18 @@ export function* insertMessages(
   given: readonly NewMessage[],
   allOrNone: boolean,
 ): Steps<InsertedMessage[]> {
+  const deletions = yield* deletionsOf(db, dialect, tenantsOf(given));
+  const isRefused = (message: NewMessage) => isLeft(deletions, message);
+  if (allOrNone && given.some(isRefused)) throw tenantDeleted();
   const present = yield* presentEndpoints(db, dialect, given);
-  const messages = given.map((message) => ({
-    ...message,
-    endpointIds: message.endpointIds.filter((id) => present.has(id)),
-  }));
-  const tenants = messages.flatMap((message) => message.tenantId ?? []);
-  yield* ensureTenants(db, tenants, messages[0]?.createdAt ?? 0);
-  const taken = yield* claimIdempotencyKeys(db, messages, allOrNone);
+  const messages = given
+    .filter((message) => !isRefused(message))
+    .map((message) => ({
+      ...message,
+      endpointIds: message.endpointIds.filter((id) => present.has(id)),
+    }));
+  yield* ensureTenants(db, tenantsOf(messages), messages[0]?.createdAt ?? 0);
+  const taken = yield* claimIdempotencyKeys(db, messages, deletions, allOrNone);
   const fresh = messages.filter((message) => !taken.has(message.id));
   yield* insertRows(
     MESSAGES,
@@ -99,7 +106,12 @@ export function* insertMessages(
     ),
   );
   yield* appendAudit(fresh);
-  return messages.map((message) => taken.get(message.id) ?? stored(message));
+  const accepted = new Map(messages.map((message) => [message.id, taken.get(message.id) ?? stored(message)]));
+  return given.map(({ id }) => accepted.get(id) ?? { outcome: 'refused' });
+}
+
+function tenantsOf(messages: readonly NewMessage[]): string[] {
+  return messages.flatMap((message) => message.tenantId ?? []);
 }
 
 /** Those of the messages' endpoints that were not deleted between the matching and this transaction. */
@@ -149,6 +161,7 @@ function stored(message: NewMessage): InsertedMessage {
 function* claimIdempotencyKeys(
   db: Kysely<Tables>,
   messages: readonly NewMessage[],
+  deletions: ReadonlyMap<string, Position>,
   allOrNone: boolean,
 ): Steps<Map<string, InsertedMessage>> {
   const taken = new Map<string, InsertedMessage>();
@@ -156,16 +169,16 @@ function* claimIdempotencyKeys(
   for (const message of messages) {
     if (message.idempotencyKey === null) continue;
     const tenant = message.tenantId ?? '';
+    const own = {
+      message_id: message.id,
+      fingerprint: message.fingerprint,
+      created_at: message.createdAt,
+      message: null,
+    };
     const inserted = yield* firstOf(
       db
         .insertInto('hookplane_idempotency_keys')
-        .values({
-          tenant_id: tenant,
-          key: message.idempotencyKey,
-          message_id: message.id,
-          fingerprint: message.fingerprint,
-          created_at: message.createdAt,
-        })
+        .values({ tenant_id: tenant, key: message.idempotencyKey, ...own })
         .onConflict((conflict) => conflict.columns(['tenant_id', 'key']).doNothing())
         .returning('message_id'),
     );
@@ -176,10 +189,23 @@ function* claimIdempotencyKeys(
     const first = yield* rowOf(
       db
         .selectFrom('hookplane_idempotency_keys')
-        .select(['message_id', 'fingerprint'])
+        .select(['message_id', 'fingerprint', 'created_at', 'message'])
         .where('tenant_id', '=', tenant)
         .where('key', '=', message.idempotencyKey),
     );
+    const { created_at: createdAt, message_id: id } = first;
+    if (isLeft(deletions, { tenantId: message.tenantId, createdAt, id })) {
+      // Of the tenant that had this id before: not yet purged, and no longer in force.
+      yield* changesOf(
+        db
+          .updateTable('hookplane_idempotency_keys')
+          .set(own)
+          .where('tenant_id', '=', tenant)
+          .where('key', '=', message.idempotencyKey),
+      );
+      sharedBefore.set(message.id, message);
+      continue;
+    }
     if (first.fingerprint !== message.fingerprint) {
       if (allOrNone) throw idempotencyConflict(message.idempotencyKey);
       taken.set(message.id, { outcome: 'conflict', messageId: first.message_id });
@@ -189,7 +215,8 @@ function* claimIdempotencyKeys(
       db.selectFrom('hookplane_messages as m').select(LISTED).where('m.id', '=', first.message_id),
     );
     const sameBatch = sharedBefore.get(first.message_id);
-    if (row) taken.set(message.id, { outcome: 'duplicate', message: toMessage(row) });
+    const known = row ? toMessage(row) : fromJson<Message>(first.message);
+    if (known) taken.set(message.id, { outcome: 'duplicate', message: known });
     else if (sameBatch)
       taken.set(message.id, { ...stored(sameBatch), outcome: 'duplicate' } as InsertedMessage);
   }

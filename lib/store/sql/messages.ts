@@ -1,14 +1,17 @@
 import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
 import type { MessageQuery, MessageStore, RangeRow, TenantScope } from '../store.js';
 import type { SqlContext } from './dialect.js';
+import { IS_KEPT, isKeptOf } from './deleted-tenants.js';
 import { expungeMessage } from './expunge.js';
 import { insertMessages } from './message-insert.js';
+import { removeFinished } from './removal.js';
+import { beginningAt, endingAt } from './page-bounds.js';
 import { fromJson, LISTED, toAttempt, toDelivery, toMessage, toPage } from './rows.js';
 import type { Tables } from './schema.js';
 import { rowsOf, firstOf } from './steps.js';
 
 export function messageStore(context: SqlContext): MessageStore {
-  const { read, write, dialect } = context;
+  const { read, write, writeRelaxed, dialect } = context;
   return {
     insert: (messages, allOrNone) => write((db) => insertMessages(db, dialect, messages, allOrNone)),
 
@@ -46,7 +49,7 @@ export function messageStore(context: SqlContext): MessageStore {
       read(function* (db) {
         const rows = yield* rowsOf(
           (query.endpointId === undefined
-            ? narrowed(visible(db, query.tenant), query)
+            ? narrowed(listed(db, query.tenant), query)
                 .orderBy('m.created_at', 'desc')
                 .orderBy('m.id', 'desc')
             : narrowed(visible(db, query.tenant), query)
@@ -80,6 +83,8 @@ export function messageStore(context: SqlContext): MessageStore {
     expunge: (tenant, id, now, audit) =>
       write((db) => expungeMessage(db, dialect, { tenant, id, now, audit })),
 
+    removeFinished: (before, now) => writeRelaxed((db) => removeFinished(db, dialect, before, now)),
+
     range: (query) =>
       read(function* (db) {
         let rows = db
@@ -97,7 +102,8 @@ export function messageStore(context: SqlContext): MessageStore {
             'd.lease_until',
           ])
           .where('m.tenant_id', query.tenantId === null ? 'is' : '=', query.tenantId)
-          .where('m.created_at', '>=', query.since)
+          .where(IS_KEPT)
+          .where('m.created_at', '>=', beginningAt(query.since, query.after))
           .where('m.created_at', '<', query.until)
           .where(sql<boolean>`exists (select 1 from hookplane_payloads p where p.message_id = m.id)`);
         if (query.after)
@@ -132,6 +138,15 @@ export function messageStore(context: SqlContext): MessageStore {
 type MessageSelect = SelectQueryBuilder<Tables & { m: Tables['hookplane_messages'] }, 'm', object>;
 
 function visible(db: Kysely<Tables>, tenant: TenantScope) {
+  return ofScope(db, tenant).where(IS_KEPT);
+}
+
+/** As {@link visible}, for a list by time. */
+function listed(db: Kysely<Tables>, tenant: TenantScope): MessageSelect {
+  return tenant === undefined ? visible(db, tenant) : ofScope(db, tenant).where(isKeptOf(tenant));
+}
+
+function ofScope(db: Kysely<Tables>, tenant: TenantScope): MessageSelect {
   const query = db.selectFrom('hookplane_messages as m');
   return tenant === undefined ? query : query.where('m.tenant_id', '=', tenant);
 }
@@ -150,7 +165,7 @@ function narrowed(
   }
   const [time, id] = endpointId === undefined ? ['m.created_at', 'm.id'] : ['d.created_at', 'd.message_id'];
   if (since !== undefined) narrow = narrow.where(sql<boolean>`${sql.ref(time!)} >= ${since}`);
-  if (until !== undefined) narrow = narrow.where(sql<boolean>`${sql.ref(time!)} < ${until}`);
+  if (until !== undefined) narrow = narrow.where(sql<boolean>`${sql.ref(time!)} < ${endingAt(until, after)}`);
   if (after)
     narrow = narrow.where(sql<boolean>`(${sql.ref(time!)}, ${sql.ref(id!)}) < (${after.ms}, ${after.id})`);
   return narrow;

@@ -1,14 +1,15 @@
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { LeaseKey, OutboxStore } from '../store.js';
 import { appendAudit } from './audit.js';
 import { cancelOrphans } from './cancel.js';
+import { IS_KEPT } from './deleted-tenants.js';
 import type { SqlContext, SqlDialect } from './dialect.js';
 import { LEASED_ROWS, WAITING_ROWS } from './lanes.js';
 import { lease } from './lease.js';
 import { rollUp } from './roll-up.js';
 import type { MessageRow, Tables } from './schema.js';
 import { settle } from './settle.js';
-import { type Steps, firstOf, rowOf, rawRows, changesOf, rawChanges } from './steps.js';
+import { type Steps, firstOf, rowOf, rawRows, rawChanges } from './steps.js';
 
 export function outboxStore(context: SqlContext): OutboxStore {
   const { read, write, writeRelaxed, dialect } = context;
@@ -24,17 +25,10 @@ export function outboxStore(context: SqlContext): OutboxStore {
         return { ...settled, ...taken };
       }),
 
-    renew: (owner, leaseMs, now) =>
-      writeRelaxed(function* (db) {
-        yield* changesOf(
-          db
-            .updateTable('hookplane_deliveries')
-            .set((eb) => ({ lease_until: sql<number>`max(${eb.ref('lease_until')}, ${now + leaseMs})` }))
-            .where('lease_owner', '=', owner)
-            // In the words of the index of what is leased.
-            .where('lease_until', 'is not', null),
-        );
-      }),
+    renew: async (owner, leases, leaseMs, now) => {
+      if (leases.length === 0) return;
+      await writeRelaxed((db) => renew(db, dialect, { owner, leases, until: now + leaseMs }));
+    },
 
     expire: (now, limit) =>
       writeRelaxed(function* (db) {
@@ -52,12 +46,18 @@ export function outboxStore(context: SqlContext): OutboxStore {
         const messageIds = expired.map((row) => row.message_id);
         yield* rollUp(db, dialect, messageIds, now);
         const messages = yield* readOwners(db, dialect, messageIds);
-        return expired.map((row) => ({
-          messageId: row.message_id,
-          endpointId: row.endpoint_id,
-          messageType: messages.get(row.message_id)?.type ?? '',
-          tenantId: messages.get(row.message_id)?.tenant_id ?? null,
-        }));
+        return expired.flatMap((row) => {
+          const message = messages.get(row.message_id);
+          if (!message) return [];
+          return [
+            {
+              messageId: row.message_id,
+              endpointId: row.endpoint_id,
+              messageType: message.type,
+              tenantId: message.tenant_id,
+            },
+          ];
+        });
       }),
 
     cancelOrphans: (now) => writeRelaxed((db) => cancelOrphans(db, dialect, now)),
@@ -128,6 +128,7 @@ export function outboxStore(context: SqlContext): OutboxStore {
   };
 }
 
+/** Without what deleted tenants have left. */
 function* readOwners(
   db: Kysely<Tables>,
   dialect: SqlDialect,
@@ -141,7 +142,8 @@ function* readOwners(
   const found = yield* rawRows(
     db,
     sql<Pick<MessageRow, 'id' | 'type' | 'tenant_id'>>`
-    select m.id, m.type, m.tenant_id from ${ids} as r join hookplane_messages m on m.id = r.id`,
+    select m.id, m.type, m.tenant_id from ${ids} as r join hookplane_messages m on m.id = r.id
+    where ${IS_KEPT}`,
   );
   return new Map(found.map((row) => [row.id, row]));
 }
@@ -152,13 +154,32 @@ function* release(
   owner: string,
   keys: readonly LeaseKey[],
 ): Steps<void> {
-  const rows = keys.map(({ messageId, endpointId, fence }) => [messageId, endpointId, fence]);
   yield* rawChanges(
     db,
     sql`
     update hookplane_deliveries set lease_owner = null, lease_until = null
-    from ${dialect.jsonRows(rows, { message_id: 'text', endpoint_id: 'text', fence: 'integer' })} as r
+    from ${leaseRows(dialect, keys)} as r
     where hookplane_deliveries.message_id = r.message_id and hookplane_deliveries.endpoint_id = r.endpoint_id
       and hookplane_deliveries.fence = r.fence and lease_owner = ${owner}`,
   );
+}
+
+function* renew(
+  db: Kysely<Tables>,
+  dialect: SqlDialect,
+  { owner, leases, until }: { owner: string; leases: readonly LeaseKey[]; until: number },
+): Steps<void> {
+  yield* rawChanges(
+    db,
+    sql`
+    update hookplane_deliveries set lease_until = case when lease_until > ${until} then lease_until else ${until} end
+    from ${leaseRows(dialect, leases)} as r
+    where hookplane_deliveries.message_id = r.message_id and hookplane_deliveries.endpoint_id = r.endpoint_id
+      and hookplane_deliveries.fence = r.fence and lease_owner = ${owner}`,
+  );
+}
+
+function leaseRows(dialect: SqlDialect, leases: readonly LeaseKey[]): RawBuilder<unknown> {
+  const rows = leases.map(({ messageId, endpointId, fence }) => [messageId, endpointId, fence]);
+  return dialect.jsonRows(rows, { message_id: 'text', endpoint_id: 'text', fence: 'integer' });
 }

@@ -16,6 +16,7 @@ type Ms = number;
 /** The tables, which carry the product's name because an application may keep its own in the same database. */
 export interface Tables {
   hookplane_tenants: TenantRow;
+  hookplane_deleted_tenants: DeletedTenantRow;
   hookplane_endpoints: EndpointRow;
   hookplane_endpoint_secrets: EndpointSecretRow;
   hookplane_messages: MessageRow;
@@ -37,6 +38,15 @@ export interface TenantRow {
   metadata: Json;
   created_at: Ms;
   updated_at: Ms;
+}
+
+/** What a tenant that was deleted had: every message up to the position (`at`, `message_id`). */
+export interface DeletedTenantRow {
+  tenant_hash: string;
+  /** null when nothing of it is left: the hash alone still tells sends that come too late. */
+  tenant_id: string | null;
+  at: Ms;
+  message_id: string;
 }
 
 export interface EndpointRow {
@@ -102,6 +112,8 @@ export interface IdempotencyKeyRow {
   message_id: string;
   fingerprint: string;
   created_at: Ms;
+  /** The record of the message once that is gone; null before. */
+  message: Json | null;
 }
 
 export interface DeliveryRow {

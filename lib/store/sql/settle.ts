@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { Endpoint } from '../../model/endpoint.js';
-import type { EndpointNews, Settlement, Turn, TurnResult } from '../store.js';
+import type { EndpointNews, NewAttempt, Settlement, Turn, TurnResult } from '../store.js';
 import type { SqlDialect } from './dialect.js';
 import { pauseActive } from './endpoints.js';
 import { rollUp, rollUpDelivered } from './roll-up.js';
@@ -111,7 +111,7 @@ function* recordAttempts(
   for (const [index, { messageId, endpointId, attempt }] of settlements.entries()) {
     if (attempt === null) continue;
     // What has moved was pending, and so neither deleted nor expunged.
-    const kept = moved[index] ? 'whole' : yield* whatIsKept(db, messageId, endpointId);
+    const kept = moved[index] ? 'whole' : yield* whatIsKept(db, messageId, endpointId, attempt);
     if (kept === 'nothing') continue;
     rows.push([
       attempt.id,
@@ -135,11 +135,15 @@ function* recordAttempts(
   yield* insertRows(ATTEMPTS, rows);
 }
 
-/** What there is by now of a delivery and its message: everything, what is left by an expunge, or nothing. */
+/**
+ * What is to be recorded of an attempt whose lease was over: everything, what is left by an expunge, or nothing, because
+ * the delivery is gone or because it is recorded already: the answer of the turn that did so was lost.
+ */
 function* whatIsKept(
   db: Kysely<Tables>,
   messageId: string,
   endpointId: string,
+  attempt: NewAttempt,
 ): Steps<'whole' | 'history' | 'nothing'> {
   const row = yield* firstOf(
     db
@@ -150,6 +154,15 @@ function* whatIsKept(
       .where('d.endpoint_id', '=', endpointId),
   );
   if (!row) return 'nothing';
+  const recorded = yield* firstOf(
+    db
+      .selectFrom('hookplane_attempts')
+      .select('id')
+      .where('message_id', '=', messageId)
+      .where('started_at', '=', attempt.startedAt)
+      .where('id', '=', attempt.id),
+  );
+  if (recorded) return 'nothing';
   return row.payload === null ? 'history' : 'whole';
 }
 

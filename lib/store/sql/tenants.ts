@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { TenantStore } from '../store.js';
 import { appendAudit } from './audit.js';
+import { markDeleted, purgeNext, purgeTenant } from './deleted-tenants.js';
 import type { SqlContext } from './dialect.js';
 import { toPage, toTenant } from './rows.js';
 import type { Tables } from './schema.js';
@@ -9,7 +10,7 @@ import { type Steps, rowsOf, firstOf, rowOf, changesOf } from './steps.js';
 /** A statement takes some thirty thousand parameters, and a tenant is seven of them. */
 const TENANTS_AT_ONCE = 500;
 
-export function tenantStore({ read, write }: SqlContext): TenantStore {
+export function tenantStore({ read, write, writeRelaxed, dialect }: SqlContext): TenantStore {
   return {
     get: (id) =>
       read(function* (db) {
@@ -53,21 +54,20 @@ export function tenantStore({ read, write }: SqlContext): TenantStore {
         return toTenant(row);
       }),
 
-    delete: (id, audit) =>
+    delete: (id, last, audit) =>
       write(function* (db) {
-        const messages = db.selectFrom('hookplane_messages').select('id').where('tenant_id', '=', id);
-        const endpoints = db.selectFrom('hookplane_endpoints').select('id').where('tenant_id', '=', id);
-        yield* changesOf(db.deleteFrom('hookplane_attempts').where('message_id', 'in', messages));
-        yield* changesOf(db.deleteFrom('hookplane_deliveries').where('message_id', 'in', messages));
-        yield* changesOf(db.deleteFrom('hookplane_payloads').where('message_id', 'in', messages));
-        yield* changesOf(db.deleteFrom('hookplane_endpoint_secrets').where('endpoint_id', 'in', endpoints));
-        yield* changesOf(db.deleteFrom('hookplane_messages').where('tenant_id', '=', id));
-        yield* changesOf(db.deleteFrom('hookplane_endpoints').where('tenant_id', '=', id));
-        yield* changesOf(db.deleteFrom('hookplane_idempotency_keys').where('tenant_id', '=', id));
         const deleted = yield* changesOf(db.deleteFrom('hookplane_tenants').where('id', '=', id));
-        if (deleted > 0) yield* appendAudit([{ audit, tenantId: id }]);
-        return deleted > 0;
+        if (deleted === 0) return false;
+        yield* appendAudit([{ audit, tenantId: id }]);
+        // Without its endpoints nothing of it is leased any more.
+        const endpoints = db.selectFrom('hookplane_endpoints').select('id').where('tenant_id', '=', id);
+        yield* changesOf(db.deleteFrom('hookplane_endpoint_secrets').where('endpoint_id', 'in', endpoints));
+        yield* changesOf(db.deleteFrom('hookplane_endpoints').where('tenant_id', '=', id));
+        yield* purgeTenant(db, dialect, yield* markDeleted(db, id, last));
+        return true;
       }),
+
+    purge: (now) => writeRelaxed((db) => purgeNext(db, dialect, now)),
   };
 }
 

@@ -11,6 +11,12 @@ export const initial: Migration = {
         metadata text not null, created_at bigint not null, updated_at bigint not null)`,
     sql`create index hookplane_tenants_by_time on hookplane_tenants (created_at, id)`,
 
+    sql`create table hookplane_deleted_tenants (
+        tenant_hash text primary key, tenant_id text, at bigint not null, message_id text not null)`,
+    // Hardly ever has it a row: of tenants of which something is left.
+    sql`create unique index hookplane_deleted_tenants_by_tenant on hookplane_deleted_tenants (tenant_id)
+        where tenant_id is not null`,
+
     sql`create table hookplane_endpoints (
         id text primary key, tenant_id text, url text not null, description text, status text not null,
         paused_reason text, paused_at bigint, types text, channels text, filter text, headers text not null,
@@ -35,12 +41,19 @@ export const initial: Migration = {
     // Most messages are delivered: the others are what is searched for, and a small index finds them.
     sql`create index hookplane_messages_undelivered on hookplane_messages (status, created_at, id)
         where status <> 'delivered'`,
+    // What retention goes by: a message enters it when nothing is owed of it any more.
+    sql`create index hookplane_messages_finished on hookplane_messages (finished_at) where finished_at is not null`,
 
     sql`create table hookplane_payloads (message_id text primary key, payload text not null)`,
 
     sql`create table hookplane_idempotency_keys (
         tenant_id text not null, key text not null, message_id text not null, fingerprint text not null,
-        created_at bigint not null, primary key (tenant_id, key))`,
+        created_at bigint not null, message text, primary key (tenant_id, key))`,
+    // Of keys whose message is gone; others pay nothing for them.
+    sql`create index hookplane_idempotency_keys_alone on hookplane_idempotency_keys (created_at)
+        where message is not null`,
+    sql`create index hookplane_idempotency_keys_alone_by_tenant on hookplane_idempotency_keys
+        (tenant_id, created_at, message_id) where message is not null`,
 
     sql`create table hookplane_deliveries (
         message_id text not null, endpoint_id text not null, status text not null, "trigger" text not null,

@@ -1,0 +1,264 @@
+import Database from 'better-sqlite3';
+import { createSender } from '../../lib/create-sender.js';
+import { HookplaneError } from '../../lib/model/errors.js';
+import type { Sender } from '../../lib/sender/sender.js';
+import { sqliteStore } from '../../lib/store/sqlite.js';
+import { onCleanUp } from '../support/clean-up.js';
+import { createClock, MINUTE, SECOND } from '../support/clock.js';
+import { failingStore, type Fault } from '../support/failing-store.js';
+import { type Receiver, startReceiver } from '../support/receiver.js';
+import { recordingLogger } from '../support/sender.js';
+import { waitFor } from '../support/wait-for.js';
+
+/** Every method that the story below has need of. */
+const METHODS = [
+  'open',
+  'endpoints.ofTenant',
+  'endpoints.get',
+  'endpoints.secrets',
+  'endpoints.rotateSecret',
+  'messages.insert',
+  'messages.owner',
+  'messages.removeFinished',
+  'tenants.purge',
+  'audit.removeBefore',
+  'outbox.turn',
+  'outbox.renew',
+  'outbox.cancelOrphans',
+  'outbox.expire',
+  'outbox.requeue',
+  'outbox.depth',
+  'workers.beat',
+  'workers.countSince',
+  'workers.leave',
+  'close',
+];
+
+const UNAVAILABLE = new HookplaneError('STORE_UNAVAILABLE', 'The store does not answer');
+/** What a driver throws, and no dialect has translated. */
+const RAW = Object.assign(new Error('unable to open database file'), { code: 'SQLITE_ERROR' });
+
+/** What a stop calls, and nothing else. */
+const OF_STOP = ['workers.leave', 'close'];
+
+/** Stories mostly wait. */
+const AT_ONCE = 8;
+
+let receiver: Receiver;
+let stories = 0;
+const calls = new Map<string, number>();
+
+beforeAll(async () => {
+  receiver = await startReceiver('file');
+  // Heartbeats are the only intervals: they come when a test says so.
+  jest.useFakeTimers({
+    doNotFake: [
+      'Date',
+      'hrtime',
+      'nextTick',
+      'performance',
+      'queueMicrotask',
+      'setImmediate',
+      'clearImmediate',
+      'setTimeout',
+      'clearTimeout',
+    ],
+  });
+  for (const [method, count] of await tell()) calls.set(method, count);
+});
+afterAll(() => void jest.useRealTimers());
+
+/**
+ * Start, send, sendMany, deliver, retry, heartbeat, expire, replay, rotate, stop and start again, with a fault on the
+ * way. Whoever is refused asks again. An exception or a rejection that nobody handles fails the test by itself.
+ * @returns how often each method was called
+ */
+async function tell(fault?: Fault): Promise<ReadonlyMap<string, number>> {
+  const clock = createClock();
+  const database = new Database(':memory:');
+  onCleanUp('test', 'folder', async () => void database.close());
+  const real = sqliteStore({ database });
+  const failing = failingStore(real, fault);
+  const logger = recordingLogger();
+  const settings = {
+    allowHttp: true,
+    allowTargets: ['127.0.0.1'],
+    now: clock.now,
+    logger,
+    pollIntervalMs: 20,
+    timeoutMs: 15_000,
+    leaseMs: 20_000,
+    retry: { delaysSeconds: [5], jitter: 0 },
+  };
+  const sender = createSender({ ...settings, store: failing.store });
+  const witness = createSender({ ...settings, store: real });
+  onCleanUp('test', 'sender', () => sender.stop({ drainMs: 100 }));
+
+  stories += 1;
+  const story = stories;
+  const path = (name: string) => `/${story}/${name}`;
+  const create = (name: string) =>
+    witness.endpoints.create({ url: receiver.url(path(name)), types: [name], tenantId: 'acme' });
+  const good = await create('good');
+  await create('flaky');
+  await create('slow');
+  const paused = await create('late');
+  await witness.endpoints.disable(paused.id);
+  receiver.answer(path('flaky'), 500, 200);
+
+  let told = 0;
+  sender.on('error', () => {
+    told += 1;
+  });
+  const outage = failing.struck.then(async () => {
+    if (!fault?.lasting) return;
+    expect(await sender.health()).toMatchObject({ ok: false, reason: 'store_unavailable' });
+    failing.restore();
+  });
+
+  /** Asks until it is not refused; a refusal is the store's own, by its code. */
+  async function insist<T>(ask: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await ask();
+      } catch (error) {
+        expect(fault && error).toBe(fault?.error);
+        told += 1;
+        await outage;
+      }
+    }
+  }
+  function pass(ms: number): void {
+    clock.advance(ms);
+    jest.advanceTimersByTime(ms);
+  }
+  /** Time passes when waiting alone does not help. */
+  async function until(holds: () => unknown): Promise<void> {
+    for (let round = 0; !(await waitFor(holds, 40).catch(() => false)); round++) {
+      if (round > 100) throw new Error(`Nothing came of it: ${holds.toString()}`);
+      pass(SECOND);
+    }
+  }
+  const owed: { id: string; name: string; times: number }[] = [];
+  async function send(name: string, fields = {}): Promise<string> {
+    const { id } = await insist(() =>
+      sender.send({ type: name, data: {}, tenantId: 'acme', idempotencyKey: `${owed.length}`, ...fields }),
+    );
+    owed.push({ id, name, times: name === 'flaky' ? 2 : 1 });
+    return id;
+  }
+  const arrivals = (id: string, name: string) =>
+    receiver.requests(path(name)).filter(({ headers }) => headers['webhook-id'] === id).length;
+  const statusOf = async (id: string) => (await witness.messages.get(id)).status;
+  const untilDelivered = (id: string) => until(async () => (await statusOf(id)) === 'delivered');
+
+  await insist(() => sender.start());
+  const first = await send('good');
+  await untilDelivered(first);
+  for (const { id } of await insist(() =>
+    sender.sendMany([1, 2, 3].map((data) => ({ type: 'good', data, tenantId: 'acme' }))),
+  )) {
+    owed.push({ id, name: 'good', times: 1 });
+  }
+  await untilDelivered(await send('flaky'));
+
+  const held = receiver.hold(path('slow'));
+  const slow = await send('slow');
+  await until(() => arrivals(slow, 'slow') > 0);
+  pass(5 * SECOND);
+  const late = await send('late', { expiresAt: new Date(clock.now() + MINUTE).toISOString() });
+  pass(MINUTE);
+  await until(async () => (await statusOf(late)) === 'failed');
+  held.release();
+  await untilDelivered(slow);
+
+  await insist(() => sender.replay({ messageId: first, endpointId: good.id }));
+  owed[0]!.times += 1;
+  await until(() => arrivals(first, 'good') > 1);
+  await insist(() => sender.endpoints.rotateSecret(good.id));
+  await untilDelivered(await send('good'));
+
+  const cut = receiver.hold(path('slow'));
+  const last = await send('slow');
+  owed.at(-1)!.times += 1;
+  await until(() => arrivals(last, 'slow') > 0);
+  await insist(() => sender.stop({ drainMs: 20 }));
+  cut.release();
+  await insist(() => sender.start());
+  await untilDelivered(last);
+  await until(async () => {
+    const { ok, reason } = await sender.health();
+    if (reason === 'store_unavailable') told += 1;
+    return ok;
+  });
+  const leased = database.prepare('select count(*) from hookplane_deliveries where lease_until is not null');
+  const pending = database.prepare("select count(*) from hookplane_deliveries where status = 'pending'");
+  await until(() => leased.pluck().get() === 0 && pending.pluck().get() === 0);
+  await expectDeliveries(witness, owed, arrivals, fault?.when === 'after' ? 1 : 0);
+  // How often the heart beats and turns are taken is a matter of time.
+  if (fault && !OF_STOP.includes(fault.method)) {
+    await until(async () => {
+      await sender.health();
+      return failing.calls.get(fault.method)! >= fault.call;
+    });
+  }
+  await insist(() => sender.stop());
+  if (fault) {
+    await failing.struck;
+    await outage;
+    expect(told + logger.entries.length).toBeGreaterThan(0);
+  }
+  return new Map(failing.calls);
+}
+
+async function expectDeliveries(
+  witness: Sender,
+  owed: readonly { id: string; name: string; times: number }[],
+  arrivals: (id: string, name: string) => number,
+  duplicates: number,
+): Promise<void> {
+  let more = 0;
+  for (const { id, name, times } of owed) {
+    const { status } = await witness.messages.get(id);
+    expect({ name, status }).toEqual({ name, status: name === 'late' ? 'failed' : 'delivered' });
+    if (name === 'late') continue;
+    expect(arrivals(id, name)).toBeGreaterThanOrEqual(times);
+    more += arrivals(id, name) - times;
+    const { attempts } = await witness.messages.attempts(id);
+    expect(new Set(attempts.map((attempt) => attempt.id)).size).toBe(attempts.length);
+  }
+  expect(more).toBeLessThanOrEqual(duplicates);
+}
+
+test('the story calls every method that is made to fail, and no other', () => {
+  expect([...calls.keys()].sort()).toEqual([...METHODS].sort());
+});
+
+describe.each(METHODS)('when %s fails', (method) => {
+  /** Each call once before it has happened and once after it has; by turns for a moment and until it is restored. */
+  async function walk(when: Fault['when']): Promise<void> {
+    const count = calls.get(method) ?? 0;
+    expect(count).toBeGreaterThan(0);
+    for (let first = 1; first <= count; first += AT_ONCE) {
+      const tales = Array.from({ length: Math.min(AT_ONCE, count + 1 - first) }, (_, index) =>
+        tellOf(first + index, count, when),
+      );
+      // All to their ends: none may go on when the test is over.
+      await Promise.allSettled(tales);
+      await Promise.all(tales);
+    }
+  }
+
+  function tellOf(call: number, count: number, when: Fault['when']): Promise<unknown> {
+    const lasting = (call % 2 === 1) === (when === 'before');
+    const error = lasting ? UNAVAILABLE : RAW;
+    return tell({ method, call, when, error, lasting }).catch((cause) => {
+      throw new Error(`The call ${call} of ${count}, ${when}, ${lasting ? 'lasting' : 'once'}`, { cause });
+    });
+  }
+
+  test('at any call, nothing is lost, left leased or sent twice', () => walk('before'));
+
+  test('after any call has happened, nothing is lost or left leased, and one delivery at most is made twice', () =>
+    walk('after'));
+});

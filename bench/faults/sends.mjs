@@ -1,0 +1,24 @@
+import { startFleet } from './fleet.mjs';
+
+/** A send to three endpoints and a sendMany of three: more statements than either takes. */
+const SHAPES = [
+  { way: ['fanOut'], statements: 12 },
+  { way: ['many', 3], statements: 20 },
+];
+
+/** Kills a producer within a send after its first statement, its second, and so on: all of it is there or nothing. */
+export async function sends({ seed, store, every = 1 }) {
+  const fleet = await startFleet({ seed, store });
+  try {
+    await fleet.register();
+    for (const { way, statements } of SHAPES) {
+      for (let statement = 1; statement <= statements; statement += every) {
+        const doom = { point: 'within send', hit: 1, statement };
+        await (await fleet.producer({ plan: [way], again: [], doom })).ended;
+      }
+    }
+    return await fleet.settleUp();
+  } finally {
+    await fleet.close();
+  }
+}
