@@ -40,8 +40,12 @@ export async function runCampaigns(seed: string, ...names: string[]): Promise<Ma
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   onCleanUp('file', 'sender', async () => void child.kill('SIGKILL'));
-  const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
-  if (output === '') throw new Error(`The campaigns told nothing: ${errors}`);
+  const [output, errors, [code, signal]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'exit'),
+  ]);
+  if (output === '') throw new Error(`The campaigns ended with ${signal ?? `code ${code}`}: ${errors}`);
   return new Map((JSON.parse(output) as Campaign[]).map((campaign) => [campaign.name, campaign]));
 }
 

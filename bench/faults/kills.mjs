@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PATIENCE_MS, startFleet } from './fleet.mjs';
 import { POINTS } from './points.mjs';
-import { ENDPOINTS } from './settings.mjs';
 
 /** Statements of the first migration, roughly. */
 const MIGRATION_STATEMENTS = 34;
@@ -74,22 +73,17 @@ async function killProducers(fleet, random, goesOn) {
   }
 }
 
-/** Replays a moment that is past, page by page, and is killed at it. */
+/** Replays what was sent around a moment of late, page by page, and is killed at it. */
 async function killReplays(fleet, random, goesOn) {
   const nextPlace = random.deck(['within a replay', 'between pages of a replay']);
-  await sleep(1500);
   while (goesOn()) {
-    const { path } = random.pick(ENDPOINTS);
-    const since = Date.now() - random.integer(700, 1400);
-    const request = { path, since, until: since + 400 };
+    await sleep(random.integer(1000, 3000));
+    const moment = fleet.ledger.ackedAt.at(-random.integer(1, 10));
+    if (moment === undefined) continue;
+    const request = { path: '/all', since: moment - 200, until: moment + 100 };
     fleet.ledger.replays.push(request);
-    const doom = {
-      point: nextPlace(),
-      hit: random.integer(1, 2),
-      statement: random.integer(1, 4),
-    };
+    const doom = { point: nextPlace(), hit: 1, statement: random.integer(1, 5) };
     const operator = await fleet.launch('operator', { job: 'replay', request, doom });
     await operator.ended;
-    await sleep(random.integer(200, 1500));
   }
 }

@@ -9,6 +9,8 @@ export function createLedger() {
     tried: new Map(),
     /** By event: the ids under which it was acknowledged. */
     acked: new Map(),
+    /** When acknowledgements came. */
+    ackedAt: [],
     received: [],
     kills: [],
     crashes: [],
@@ -25,8 +27,10 @@ export function createLedger() {
     /** What a process tells of itself. */
     hear({ kind, ...message }) {
       if (kind === 'tried') for (const { n, ...event } of message.events) ledger.tried.set(n, event);
-      else if (kind === 'acked') for (const { n, id } of message.acked) idsOf(n).add(id);
-      else if (kind === 'refused') ledger.refused.push(message);
+      else if (kind === 'acked') {
+        for (const { n, id } of message.acked) idsOf(n).add(id);
+        ledger.ackedAt.push(Date.now());
+      } else if (kind === 'refused') ledger.refused.push(message);
       else if (kind === 'trouble') ledger.troubles.push(message.error);
       else if (kind === 'received') ledger.received.push(...message.requests);
       else if (kind === 'cutOff') ledger.cutOff.push(...message.keys);
