@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { audit } from './audit.mjs';
 import { createLedger } from './ledger.mjs';
 import { createRandom } from './random.mjs';
-import { ENDPOINTS, LEASE_MS, WORKER } from './settings.mjs';
+import { ENDPOINTS, LEASE_MS, SILENT, WORKER } from './settings.mjs';
 import { STORES } from './stores.mjs';
 
 /** Beyond the end of the last lease: nothing has moved for so long, nothing will. */
@@ -154,6 +154,7 @@ export async function startFleet({ seed, store: storeName = 'sqlite', spare = fa
         store: await backend.open(store.descriptor),
         allowHttp: true,
         allowTargets: ['127.0.0.1'],
+        logger: SILENT,
       });
       for (const { path, types } of ENDPOINTS) {
         await sender.endpoints.create({ url: `http://127.0.0.1:${port}${path}`, types });

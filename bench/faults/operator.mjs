@@ -1,9 +1,15 @@
 import { orders, say } from './child.mjs';
 import { openStore } from './open-store.mjs';
 import { createSender } from './package.mjs';
+import { SILENT } from './settings.mjs';
 
 const given = await orders();
-const sender = createSender({ store: await openStore(given), allowHttp: true, allowTargets: ['127.0.0.1'] });
+const sender = createSender({
+  store: await openStore(given),
+  allowHttp: true,
+  allowTargets: ['127.0.0.1'],
+  logger: SILENT,
+});
 
 const JOBS = {
   /** Reads something, for which the store is opened. */

@@ -2,7 +2,7 @@ import { createClock, onMessage, orders, say } from './child.mjs';
 import { openStore } from './open-store.mjs';
 import { createSender } from './package.mjs';
 import { createRandom } from './random.mjs';
-import { TYPES } from './settings.mjs';
+import { SILENT, TYPES } from './settings.mjs';
 
 const given = await orders();
 const random = createRandom(given.seed);
@@ -11,6 +11,7 @@ const sender = createSender({
   now: createClock(given.clock),
   allowHttp: true,
   allowTargets: ['127.0.0.1'],
+  logger: SILENT,
 });
 let count = 0;
 let stopping = false;

@@ -22,5 +22,8 @@ export const WORKER = {
   retry: { delaysSeconds: Array(50).fill(0.3), jitter: 0.5 },
 };
 
+/** What is to be said is told to the campaign, and by the ledger. */
+export const SILENT = { error() {}, warn() {}, info() {}, debug() {} };
+
 /** What a worker may have asked for without having recorded the answer. */
 export const MOST_UNSETTLED = 2 * WORKER.concurrency;

@@ -2,6 +2,7 @@ import { createClock, onMessage, orders, say } from './child.mjs';
 import { openStore } from './open-store.mjs';
 import { createSender } from './package.mjs';
 import { wrapMethod } from './points.mjs';
+import { SILENT } from './settings.mjs';
 
 const given = await orders();
 
@@ -33,7 +34,7 @@ const sender = createSender({
   allowHttp: true,
   allowTargets: ['127.0.0.1'],
   endpointHooks: () => ({ headers: () => ({ 'x-worker': given.name }) }),
-  logger: { error() {}, warn() {}, info() {}, debug() {} },
+  logger: SILENT,
 });
 sender.on('error', ({ error, during }) => void say({ kind: 'trouble', error: `${during}: ${error}` }));
 
