@@ -161,6 +161,13 @@ describe('what is no page', () => {
     ],
   } satisfies Record<string, [string, (client: AdminClient) => AsyncIterable<unknown>]>;
 
+  /** Answers these and no more: a walk that goes on fails. */
+  function answered(...answers: object[]) {
+    const end = () => Promise.reject(new Error('asked too often'));
+    const { fetch, urls } = scripted(...answers.map((answer) => () => Response.json(answer)), end);
+    return { urls, client: createAdminClient({ baseUrl: BASE_URL, fetch, retries: 0 }) };
+  }
+
   it.each(Object.entries(walks))(
     'ends %s with an error, and is not asked for again',
     async (_, [field, walk]) => {
@@ -174,10 +181,9 @@ describe('what is no page', () => {
         { [field]: field === 'replayed' ? [] : 1, nextCursor: null },
       ];
       for (const answer of answers) {
-        const { fetch, urls } = scripted(() => Response.json(answer));
-        const pages: AsyncIterable<unknown> = walk(createAdminClient({ baseUrl: BASE_URL, fetch }));
-        const error = await rejection(collect(pages));
-        expect(error).toMatchObject({
+        const { client, urls } = answered(answer);
+        const pages: AsyncIterable<unknown> = walk(client);
+        expect(await rejection(collect(pages))).toMatchObject({
           name: 'AdminClientError',
           code: 'UNEXPECTED_ANSWER',
           status: 200,
@@ -188,21 +194,37 @@ describe('what is no page', () => {
     },
   );
 
+  it('is shown in part when it is long', async () => {
+    const { client } = answered({ endpoints: Array(1000).fill('ep') });
+    const { message } = (await rejection(collect(client.endpoints.listAll()))) as Error;
+    expect(message.length).toBeLessThan(500);
+  });
+
   it.each(Object.entries(walks))('ends %s when a cursor comes back', async (_, [field, walk]) => {
-    const page = (nextCursor: string) => () =>
-      Response.json({ [field]: field === 'replayed' ? 1 : ['x'], nextCursor });
-    for (const pages of [[page('a')], [page('a'), page('b'), page('a')]]) {
-      const { fetch, urls } = scripted(...pages);
-      let rows = 0;
+    const content = field === 'replayed' ? 1 : ['x'];
+    for (const cursors of [
+      ['a', 'a'],
+      ['a', 'b', 'a'],
+    ]) {
+      const { client, urls } = answered(...cursors.map((nextCursor) => ({ [field]: content, nextCursor })));
+      let handedOut = 0;
       const count = async () => {
-        for await (const _row of walk(createAdminClient({ baseUrl: BASE_URL, fetch }))) rows += 1;
+        for await (const _ of walk(client)) handedOut += 1;
       };
       expect(await rejection(count())).toMatchObject({
+        name: 'AdminClientError',
         code: 'UNEXPECTED_ANSWER',
         message: expect.stringContaining('"a"'),
       });
-      // What comes a second time is not handed out.
-      expect([urls.length, rows]).toEqual(pages.length === 1 ? [2, 1] : [3, 2]);
+      // What comes with it is likely what has come before.
+      expect([urls.length, handedOut]).toEqual([cursors.length, cursors.length - 1]);
     }
+  });
+
+  it('ends a walk when the cursor that it was taken up by comes back', async () => {
+    const { client, urls } = answered({ replayed: 1, nextCursor: 'a' });
+    const walk = client.replayAll({ messageId: 'msg_1', cursor: 'a' });
+    expect(await rejection(collect(walk))).toMatchObject({ code: 'UNEXPECTED_ANSWER' });
+    expect(urls).toHaveLength(1);
   });
 });

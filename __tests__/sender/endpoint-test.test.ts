@@ -303,19 +303,8 @@ describe('a stop', () => {
       await other.stop();
       outcomes.push(await testing);
     }
-    for (const outcome of outcomes) expect(['STORE_UNAVAILABLE', 'failed']).toContain(outcome);
+    expect(outcomes.filter((each) => each !== 'STORE_UNAVAILABLE' && each !== 'failed')).toEqual([]);
+    expect(outcomes).toContain('failed');
     expect(receiver.requests()).toEqual([]);
-  });
-
-  test('that comes when the turn of a waiting test has just come lets it not go out', async () => {
-    const { receiver, sender, endpoint } = await start();
-    const held = receiver.hold('/hook');
-    const tests = Array.from({ length: 5 }, () => sender.endpoints.test(endpoint.id));
-    await receiver.waitFor(4);
-    // The first that ends gives its turn to the fifth, and stops the sender at once.
-    const stopping = Promise.race(tests).then(() => sender.stop());
-    held.release();
-    await stopping;
-    await Promise.all(tests);
   });
 });

@@ -467,6 +467,26 @@ describe('an application that has it for its sender', () => {
     expect(sender.receiver.requests).toMatchObject([{ verified: true }]);
   });
 
+  it('tests the receiver too where it may not register it, in whatever scope', async () => {
+    const sender = await open({ allowHttp: false });
+    const { id } = await sender.createEndpoint({ tenantId: 'acme' });
+    const app = express().use('/admin', adminMiddleware(sender, { authorize: () => true }));
+    expect(await sender.endpoints.test(id)).toMatchObject({
+      errorKind: null,
+      requestUrl: sender.receiver.url,
+    });
+    expect(await sender.forTenant('acme').endpoints.test(id)).toMatchObject({ status: 'succeeded' });
+    const { body } = await request(app).post(`/admin/endpoints/${id}/test`).send({}).expect(200);
+    expect(body).toMatchObject({ status: 'succeeded' });
+    expect(sender.receiver.requests.map(({ verified }) => verified)).toEqual([true, true, true]);
+    expect((await sender.audit.list()).entries).toMatchObject([
+      { operation: 'endpoints.test', targetId: id },
+    ]);
+    await expect(sender.forTenant('other').endpoints.test(id)).rejects.toMatchObject({
+      code: 'ENDPOINT_NOT_FOUND',
+    });
+  });
+
   it('is told of settings that cannot work', async () => {
     await expect(createTestSender({ concurrency: 0 })).rejects.toMatchObject({ code: 'INVALID_OPTIONS' });
     for (const own of [{ store: {} }, { now: () => 0 }]) {

@@ -63,7 +63,8 @@ export interface AuditClient extends Remote<AuditOperations> {
 
 /**
  * The control plane as its sender has it: the same operations, by the same names, with the same records. All reject
- * with an {@link AdminClientError}, whose `code` is that of the operation.
+ * with an {@link AdminClientError}, whose `code` is that of the operation, but for what the caller itself has thrown: the
+ * reason of its signal, and the error of its function `headers`.
  */
 export interface AdminClient extends Remote<Pick<SenderScope, 'replay' | 'reconcile' | 'health'>> {
   /**

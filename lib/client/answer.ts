@@ -57,7 +57,11 @@ function describe({ status, headers }: FetchResponse, text: string): string {
     return `was redirected${target === null ? '' : ` to ${target}`}, which the control plane never does: is baseUrl its final address, and does the caller have to sign in first?`;
   }
   const type = headers.get('content-type') ?? 'no content-type';
-  const shown = text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
-  const began = text === '' ? 'an empty body' : JSON.stringify(shown);
+  const began = text === '' ? 'an empty body' : excerpt(text);
   return `was answered by something else than the control plane (status ${status}, ${type}, ${began}): is baseUrl where it is mounted, and what is in front of it?`;
+}
+
+/** The beginning of a body, in quotation marks. */
+export function excerpt(text: string): string {
+  return JSON.stringify(text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text);
 }

@@ -1,3 +1,4 @@
+import { excerpt } from './answer.js';
 import { AdminClientError } from './client-error.js';
 
 /** Whether a page has what it is for. */
@@ -19,8 +20,8 @@ export async function* walkPages<
   field: string,
   isContent: IsContent = Array.isArray,
 ): AsyncGenerator<Page, void, undefined> {
-  const seen = new Set<string>();
   let cursor: string | null | undefined = request.cursor;
+  const seen = new Set<string | null | undefined>([cursor]);
   do {
     const page = await read(cursor === undefined ? request : { ...request, cursor });
     cursor = page.nextCursor;
@@ -28,12 +29,12 @@ export async function* walkPages<
       !isContent((page as Record<string, unknown>)[field]) ||
       (cursor !== null && typeof cursor !== 'string')
     ) {
-      throw unexpected(`The answer is no page of ${field}: ${JSON.stringify(JSON.stringify(page))}`);
+      throw unexpected(`The answer is no page of ${field}: ${excerpt(JSON.stringify(page))}`);
     }
     if (cursor !== null && seen.has(cursor)) {
       throw unexpected(`The cursor ${JSON.stringify(cursor)} came back: the list of ${field} has no end`);
     }
-    if (cursor !== null) seen.add(cursor);
+    seen.add(cursor);
     yield page;
   } while (cursor !== null);
 }

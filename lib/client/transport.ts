@@ -66,7 +66,7 @@ export interface Call {
   expected?: Expected;
 }
 
-/** @throws AdminClientError, or the reason of the caller's signal */
+/** @throws AdminClientError, the reason of the caller's signal, or what its function `headers` throws */
 export type Transport = <T>(call: Call, options?: CallOptions) => Promise<T>;
 
 type Outcome = { value: unknown } | { error: unknown; transient: boolean; retryAfterMs: number | null };

@@ -2,11 +2,10 @@ import { createId } from '../model/ids.js';
 import { parseInput } from '../model/input.js';
 import { testInput } from '../model/message.js';
 import type { EndpointOperations } from '../model/scope.js';
-import { isoTime } from '../model/time.js';
 import type { TenantScope } from '../store/store.js';
 import type { Auditor } from './audit.js';
 import type { SenderCore } from './core.js';
-import { toAttempt } from './delivery/outcome.js';
+import { publicAttempt, toAttempt } from './delivery/outcome.js';
 import { eventText, serialize } from './messages.js';
 import { assertActive, endpointNotFound } from './scope-rules.js';
 import { callersTraceContext } from './tracing.js';
@@ -50,13 +49,6 @@ export function testOperation(
       },
       ...first,
     });
-    const attempt = toAttempt(first, result, null);
-    return {
-      ...attempt,
-      messageId,
-      endpointId: endpoint.id,
-      startedAt: isoTime(attempt.startedAt),
-      nextAttemptAt: null,
-    };
+    return publicAttempt(toAttempt(first, result, null), { messageId, endpointId: endpoint.id });
   };
 }

@@ -38,7 +38,8 @@ export interface Sender extends SenderScope, AsyncDisposable {
   /** Opens the store and begins to deliver. @throws HookplaneError `STORE_UNAVAILABLE`, `MIGRATION_REQUIRED` */
   start(): Promise<void>;
   /**
-   * Begins no more attempts, waits for those under way, hands back the rest and closes the store.
+   * Begins no more attempts, waits for those under way, hands back the rest and closes the store. Tests of endpoints are
+   * cut off, and none begins before the next start.
    * @param options.drainMs how long to wait at most; default 10000
    */
   stop(options?: { drainMs?: number }): Promise<void>;

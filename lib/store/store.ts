@@ -17,8 +17,7 @@ export type * from './page.js';
 
 /**
  * Where a sender keeps its state. Every method that changes something is one transaction: it happens whole or not at
- * all. Times are
- * milliseconds since the epoch and come from the caller, so that one clock decides.
+ * all. Times are milliseconds since the epoch and come from the caller, so that one clock decides.
  *
  * `tenant` in a method is the scope of the caller and becomes part of the `WHERE`: undefined sees every tenant,
  * anything else sees that one alone, for which other tenants' ids do not exist.

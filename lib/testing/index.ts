@@ -3,7 +3,7 @@ import { createSender, type CreateSenderOptions } from '../create-sender.js';
 import type { EndpointCreate, RetrySchedule } from '../model/endpoint.js';
 import { HookplaneError } from '../model/errors.js';
 import type { Attempt } from '../model/message.js';
-import type { EndpointWithSecret } from '../model/scope.js';
+import type { EndpointWithSecret, SenderScope } from '../model/scope.js';
 import { DEFAULT_RETRY } from '../sender/delivery/retry.js';
 import type { Sender } from '../sender/sender.js';
 import { verifySignature } from '../sender/verify-signature.js';
@@ -30,7 +30,7 @@ export interface TestSenderOptions extends Omit<CreateSenderOptions, 'store' | '
   retry?: RetrySchedule;
   /**
    * Whether endpoints may have an `http:` URL, as that of the receiver. With false they are refused as in production;
-   * `createEndpoint` goes on to register the receiver, but `endpoints.test` of it is refused like any other.
+   * `createEndpoint` goes on to register the receiver.
    * @default true
    */
   allowHttp?: boolean;
@@ -102,7 +102,7 @@ export async function createTestSender(options: TestSenderOptions = {}): Promise
   const application = createSender({ ...common, allowHttp });
   // What delivers, for as long as it is told to.
   const worker = createSender({ ...common, allowHttp: true });
-  // What may register the receiver, and knows who may send to it.
+  // What may register the receiver and test it, and knows who may send to it.
   const operator = createSender({ ...common, allowHttp: true });
   await watched.store.open();
   const receiver = await startReceiver((webhook) => signerOf(webhook));
@@ -160,10 +160,12 @@ export async function createTestSender(options: TestSenderOptions = {}): Promise
   }
 
   const sender: TestSender = {
-    ...application,
+    ...withTestsOf(operator, application),
     clock,
     receiver,
     createEndpoint: (fields = {}) => operator.endpoints.create({ url: receiver.url, ...fields }),
+    forTenant: (id) => withTestsOf(operator.forTenant(id), application.forTenant(id)),
+    forCaller: (caller) => withTestsOf(operator.forCaller(caller), application.forCaller(caller)),
     deliverDue: () => inTurn(deliver),
     runRetries: () =>
       inTurn(async () => {
@@ -185,6 +187,11 @@ export async function createTestSender(options: TestSenderOptions = {}): Promise
     [Symbol.asyncDispose]: () => sender.stop(),
   };
   return sender;
+}
+
+/** A scope, but that its tests go where another may go. */
+function withTestsOf<Scope extends SenderScope>(other: SenderScope, scope: Scope): Scope {
+  return { ...scope, endpoints: { ...scope.endpoints, test: other.endpoints.test } };
 }
 
 function isSignedBy({ headers, body }: ReceivedWebhook, secrets: string[], now: () => number): boolean {

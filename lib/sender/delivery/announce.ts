@@ -1,8 +1,8 @@
-import { isoTime, isoTimeOrNull } from '../../model/time.js';
+import { isoTime } from '../../model/time.js';
 import type { TurnResult } from '../../store/store.js';
 import type { SenderEmitter } from '../events.js';
 import type { ResolvedOptions } from '../options.js';
-import type { Outcome } from './outcome.js';
+import { type Outcome, publicAttempt } from './outcome.js';
 
 /** Tells listeners and the log what a turn has settled, once it has. */
 export function announce(
@@ -15,18 +15,7 @@ export function announce(
     const { attempt, messageId, endpointId, fence, status, lastError } = settlement;
     const { type: messageType, tenantId } = leased.message;
     if (attempt && events.has('attempt')) {
-      const { startedAt, nextAttemptAt, ...rest } = attempt;
-      events.emit('attempt', {
-        attempt: {
-          ...rest,
-          messageId,
-          endpointId,
-          startedAt: isoTime(startedAt),
-          nextAttemptAt: isoTimeOrNull(nextAttemptAt),
-        },
-        messageType,
-        tenantId,
-      });
+      events.emit('attempt', { attempt: publicAttempt(attempt, settlement), messageType, tenantId });
     }
     if (stale.has(index)) {
       options.logger.warn('A delivery was not settled: its lease was over, or it was canceled', {

@@ -1,5 +1,7 @@
 import type { RetrySchedule } from '../../model/endpoint.js';
 import { createId } from '../../model/ids.js';
+import type { Attempt } from '../../model/message.js';
+import { isoTime, isoTimeOrNull } from '../../model/time.js';
 import type { EndpointNews, LeasedDelivery, NewAttempt, Settlement } from '../../store/store.js';
 import type { PostResult } from './http-client.js';
 import { delayAfter, nextDelayMs, retryAfterMs } from './retry.js';
@@ -82,6 +84,20 @@ export function toAttempt(
     errorKind: result.errorKind,
     error: result.error,
     nextAttemptAt,
+  };
+}
+
+/** The same as it is told to those who ask, and to listeners. */
+export function publicAttempt(
+  { startedAt, nextAttemptAt, ...rest }: NewAttempt,
+  { messageId, endpointId }: Pick<Attempt, 'messageId' | 'endpointId'>,
+): Attempt {
+  return {
+    ...rest,
+    messageId,
+    endpointId,
+    startedAt: isoTime(startedAt),
+    nextAttemptAt: isoTimeOrNull(nextAttemptAt),
   };
 }
 
