@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { parseUrl } from '../model/url.js';
 
 /** What a host framework may have put on the request before us; nothing here is trusted to be there. */
 export type HostRequest = IncomingMessage & {
@@ -56,7 +57,7 @@ function scheme(req: HostRequest): 'http' | 'https' {
 function authority(req: HostRequest): string {
   const host = req.headers.host ?? (req.headers[':authority'] as string | undefined);
   if (!host || !AUTHORITY.test(host) || repeatsHost(req.rawHeaders)) return 'localhost';
-  if (host !== lastHost.text) lastHost = { text: host, valid: URL.canParse(`http://${host}`) };
+  if (host !== lastHost.text) lastHost = { text: host, valid: parseUrl(`http://${host}`) !== null };
   return lastHost.valid ? host : 'localhost';
 }
 

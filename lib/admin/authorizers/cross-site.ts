@@ -1,3 +1,4 @@
+import { parseUrl } from '../../model/url.js';
 import { type Decision, isSafe } from '../authorize.js';
 import { invalidOptions } from './invalid-options.js';
 
@@ -58,19 +59,18 @@ export function createCrossSiteGuard(options: CrossSiteOptions, where: string): 
 function problemOf(value: unknown): string | null {
   const wanted = 'must be an origin, a scheme and a host such as "https://admin.example.com"';
   const given = typeof value === 'string' ? JSON.stringify(value) : String(value);
-  if (typeof value !== 'string' || !URL.canParse(value) || !/^https?:\/\//i.test(value)) {
-    return `${wanted}, and is ${given}`;
-  }
-  const { origin } = new URL(value);
+  const url = typeof value === 'string' && /^https?:\/\//i.test(value) ? parseUrl(value) : null;
+  if (url === null) return `${wanted}, and is ${given}`;
+  const { origin } = url;
   return origin === value ? null : `${wanted}: write ${JSON.stringify(origin)} for ${given}`;
 }
 
 /** HTTPS may be taken for HTTP, behind a proxy that ends TLS and is not trusted; but not the other way round. */
 function isOwn(origin: string, url: URL, publicHost: string | undefined): boolean {
-  if (!URL.canParse(origin)) return false;
-  const { protocol, host } = new URL(origin);
+  const from = parseUrl(origin);
+  if (from === null) return false;
+  const { protocol, host } = from;
   if (protocol !== 'https:' && (protocol !== 'http:' || url.protocol === 'https:')) return false;
   // Read with the scheme of the page, so that `app.example:443` is `https://app.example`.
-  const own = `${protocol}//${publicHost ?? url.host}`;
-  return URL.canParse(own) && new URL(own).host === host;
+  return parseUrl(`${protocol}//${publicHost ?? url.host}`)?.host === host;
 }

@@ -1,4 +1,5 @@
 import { createPublicKey, type JsonWebKey, KeyObject } from 'node:crypto';
+import { parseUrl } from '../../model/url.js';
 import { invalidOptions } from './invalid-options.js';
 
 const invalid = invalidOptions('jwt');
@@ -118,7 +119,7 @@ function algorithmsOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): r
 
 function readUrl(jwksUrl: unknown, allowHttp: boolean): URL {
   const text = String(jwksUrl);
-  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const url = parseUrl(text);
   if (url?.protocol === 'https:') return url;
   if (url?.protocol !== 'http:')
     throw invalid(`jwksUrl must be an https URL, and is ${JSON.stringify(text)}`);

@@ -1,4 +1,5 @@
 import type { Attributes, Context, Span } from '@opentelemetry/api';
+import { parseUrl } from '../../model/url.js';
 import type { LeasedDelivery } from '../../store/store.js';
 import { writeTraceContext } from '../trace-context.js';
 import { endSpan, linksTo, startSpan, type Tracing, type TracingApi, tracerOf } from '../tracing.js';
@@ -83,8 +84,8 @@ function detailsOf({
 
 /** Without what may be a secret of the receiver: credentials, and the query. */
 function urlAttributes(text: string): Attributes {
-  if (!URL.canParse(text)) return {};
-  const url = new URL(text);
+  const url = parseUrl(text);
+  if (url === null) return {};
   url.username = '';
   url.password = '';
   url.search = url.search && 'REDACTED';

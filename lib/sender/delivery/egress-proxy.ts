@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { type buildConnector, Client } from 'undici';
+import { parseUrl } from '../../model/url.js';
 import { type DeliveryFailure, proxyFailure, proxyRefusal, proxyUnreachable } from './failure.js';
 
 /** How long the proxy may take to connect to a receiver; it tries addresses of its own for longer than we would. */
@@ -31,7 +32,7 @@ export interface EgressProxy {
 
 /** What is wrong with the URL of a proxy, as a sentence without its subject that repeats nothing of it; null when nothing is. */
 export function proxyUrlProblem(text: string): string | null {
-  const url = /^https?:\/\/[^/?#\s\\]+\/?$/i.test(text) && URL.canParse(text) ? new URL(text) : null;
+  const url = /^https?:\/\/[^/?#\s\\]+\/?$/i.test(text) ? parseUrl(text) : null;
   if (url === null) return 'must be the URL of an HTTP proxy, such as http://user:password@proxy:3128';
   return credentialsOf(url) === undefined ? 'must have its user name and password percent-encoded' : null;
 }

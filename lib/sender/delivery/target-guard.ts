@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { parseUrl } from '../../model/url.js';
 import { classifyAddress } from './address-class.js';
 import { readAllowList } from './allow-list.js';
 
@@ -73,7 +74,7 @@ export function createTargetGuard({ allowHttp, allowTargets }: TargetGuardOption
 
   return {
     checkUrl(text) {
-      const parsed = parseUrl(text);
+      const parsed = readTarget(text);
       if (typeof parsed === 'string') return { problem: parsed };
       if (parsed.protocol === 'http:' && !allowHttp) {
         return {
@@ -94,13 +95,13 @@ export function createTargetGuard({ allowHttp, allowTargets }: TargetGuardOption
  * The URL, or what is wrong with its spelling. The WHATWG parser forgives what would let a reader and the machine see
  * different targets: it drops tabs and line breaks, reads a backslash as a slash, and invents missing slashes.
  */
-function parseUrl(text: string): URL | string {
+function readTarget(text: string): URL | string {
   if (text.length > MAX_URL_LENGTH) return `must be at most ${MAX_URL_LENGTH} characters`;
   if (/[\p{Cc}\s\\]/u.test(text)) return 'must not hold white space, control characters or backslashes';
   if (!/^https?:\/\/[^/?#]/i.test(text)) return 'must be an absolute URL that starts with https://';
   if (/^[^/]*\/\/[^/?#]*@/.test(text)) return 'must not hold a user name or password: use headers';
   if (text.includes('#')) return 'must not have a fragment (#): it is never sent';
-  const url = URL.canParse(text) ? new URL(text) : null;
+  const url = parseUrl(text);
   if (url === null) return 'must be a valid URL';
   if (url.hostname.endsWith('.')) url.hostname = url.hostname.slice(0, -1);
   return url.href.length > MAX_URL_LENGTH ? `must be at most ${MAX_URL_LENGTH} characters when encoded` : url;
