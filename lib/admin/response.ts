@@ -34,12 +34,12 @@ export interface ErrorBody {
   requestId?: string;
 }
 
-const HEADERS = {
+const HEADERS = Object.freeze({
   'content-type': 'application/json; charset=utf-8',
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
-};
+});
 
 /** What the control plane answers, before a host makes it into its own kind of response. */
 export interface Answer {
@@ -102,7 +102,9 @@ const ANSWER = Symbol('answer');
 
 /** @param ResponseClass the host's own, where it has a cheaper one than the native */
 export function toResponse(answer: Answer, ResponseClass = Response): Response {
-  return Object.assign(new ResponseClass(answer.body, answer), { [ANSWER]: answer });
+  // A copy of the headers: a light class writes the length of the body into the object that it is given.
+  const { status, headers, body } = answer;
+  return Object.assign(new ResponseClass(body, { status, headers: { ...headers } }), { [ANSWER]: answer });
 }
 
 /** The answer that a response was made of here; undefined for any other response. */
