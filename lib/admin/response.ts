@@ -61,7 +61,7 @@ export function jsonAnswer(status: number, body: unknown, headers?: Record<strin
 export function textAnswer(
   status: number,
   text: string,
-  mediaType = HEADERS['content-type'],
+  mediaType: string = HEADERS['content-type'],
   headers: Record<string, string> = {},
 ): Answer {
   return { status, headers: { ...HEADERS, 'content-type': mediaType, ...headers }, body: text };
