@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { inspect } from 'node:util';
 import { createAdminHandler } from '../../lib/admin/handler.js';
-import type { SenderEventName } from '../../lib/sender/events.js';
+import { createEmitter, type SenderEventName } from '../../lib/sender/events.js';
+import { takeSecrets } from '../support/check-secrets.js';
 import { createClock } from '../support/clock.js';
 import { startReceiver } from '../support/receiver.js';
-import { startSender, type TestSender } from '../support/sender.js';
+import { recordingLogger, startSender, type TestSender } from '../support/sender.js';
 import { eventually } from '../support/wait-for.js';
 import { untilAttempts, untilStatus } from './probe.js';
 
@@ -182,4 +183,24 @@ test('without a key secrets are in the file, and nowhere else', async () => {
   // That this is seen says that the search would have found them elsewhere.
   const stored = [...secrets].filter((secret) => findings(onDisk.toString('latin1'), [secret]).length > 0);
   expect(stored.length).toBe(4);
+});
+
+test('a secret in an answer, an event or the log of any test would be noticed', async () => {
+  const sender = await startSender({ started: false });
+  const { id, secret } = await sender.endpoints.create({ url: 'https://example.com/' });
+  await sender.endpoints.update(id, { description: secret });
+  const plane = createAdminHandler(sender, {
+    authorize: () => {
+      throw new Error(secret);
+    },
+    logger: recordingLogger(),
+  });
+  await plane(new Request('http://plane.test/endpoints'));
+  await createAdminHandler(sender, { authorize: () => true })(
+    new Request(`http://plane.test/endpoints/${id}`),
+  );
+  createEmitter(recordingLogger()).emit('error', { error: new Error(secret), during: 'turn' });
+
+  const places = takeSecrets().map((text) => text.split(':')[0]);
+  expect(places).toEqual(['log', `GET /endpoints/${id}`, 'event error']);
 });

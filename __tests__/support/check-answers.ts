@@ -3,6 +3,7 @@
 import type * as Handler from '../../lib/admin/handler.js';
 import type * as Response from '../../lib/admin/response.js';
 import type { AnswerCheck, createAnswerCheck } from './answer-check.js';
+import type { lookThroughAnswer } from './check-secrets.js';
 
 const problems: string[] = [];
 
@@ -26,6 +27,9 @@ jest.mock('../../lib/admin/handler.js', () => {
         : below(handler.normalizeBasePath(base), new URL(request.url).pathname);
     const problem = answers.problem(context?.method ?? request.method, path, answer);
     if (problem !== null) problems.push(problem);
+    jest
+      .requireActual<{ lookThroughAnswer: typeof lookThroughAnswer }>('./check-secrets.js')
+      .lookThroughAnswer(context?.method ?? request.method, path, answer.body);
   };
 
   const watched: Pick<typeof Handler, 'createAdminHandler' | 'createControlPlane'> = {
