@@ -62,7 +62,14 @@ export type {
   MessageListRequest,
   SenderScope,
 } from './model/scope.js';
-export type { EndpointStats, StatsBucket, StatsInterval, StatsRequest } from './model/stats.js';
+export type {
+  AttemptStats,
+  AttemptStatsRequest,
+  EndpointStats,
+  StatsBucket,
+  StatsInterval,
+  StatsRequest,
+} from './model/stats.js';
 export type { Tenant } from './model/tenant.js';
 export type { ScopeCaller } from './sender/audit.js';
 export type { EgressProxyOptions } from './sender/delivery/egress-proxy.js';

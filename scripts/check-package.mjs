@@ -58,6 +58,7 @@ try {
   step('loads by import and by require, and no optional package with it', () =>
     checkLoading(full, Object.keys(entryPoints)),
   );
+  step('has a program that runs', () => checkProgram(full));
   step('typechecks without the optional packages', () => checkTypes(bare, bareProgram()));
   step('typechecks in an Express application', () => checkTypes(full, expressProgram()));
   step('typechecks in a NestJS application', () => checkTypes(full, nestProgram()));
@@ -144,6 +145,16 @@ function load(folder, probe, name, what, allowed) {
     if (file) throw new Failure(`${what} loads ${dependency}, which is optional (${file}).`);
   }
   return names;
+}
+
+function checkProgram(folder) {
+  for (const [name, file] of Object.entries(manifest.bin)) {
+    const program = join(folder, 'node_modules', manifest.name, file);
+    const options = { cwd: folder, timeout: 30_000 };
+    const version = run(`${name} --version`, process.execPath, [program, '--version'], options).trim();
+    if (version !== manifest.version) throw new Failure(`${name} --version says ${version}.`);
+    run(`${name} migrate`, process.execPath, [program, 'migrate', '--sqlite', 'store.sqlite'], options);
+  }
 }
 
 /** Only the program and this package's declarations are judged: the others' are theirs. */

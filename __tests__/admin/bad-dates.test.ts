@@ -18,6 +18,7 @@ async function refused(query: string, message = /^(since|until) /): Promise<void
   const ranged = [
     '/messages',
     '/audit',
+    '/stats',
     `/endpoints/${endpointId}/attempts`,
     `/endpoints/${endpointId}/stats`,
   ];

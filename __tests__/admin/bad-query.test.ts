@@ -176,6 +176,10 @@ describe('a value that is none', () => {
     'GET /endpoints/x/stats?interval=',
     'GET /endpoints/x/stats?interval=toString',
     'GET /endpoints/x/stats?interval=hour,day',
+    'GET /stats?interval=week',
+    'GET /stats?tenantId=',
+    'GET /stats?limit=10',
+    'GET /caller?tenantId=acme',
   ])('%s', async (route) => {
     await refused(route);
   });
@@ -238,7 +242,9 @@ describe('an id that is none', () => {
     // These are gone before anybody can look at them: what is left is another path.
     for (const id of ['..', '%2e%2e', '.%2E']) {
       const answer = await plane.ask(`${method} ${path.replace(':id', id)}`, { json });
-      expectError(answer, 'ROUTE_NOT_FOUND');
+      // `/endpoints/../stats` is a route of its own.
+      if (operation === 'endpoints.stats') expect(answer.status).toBe(200);
+      else expectError(answer, 'ROUTE_NOT_FOUND');
     }
   });
 

@@ -58,6 +58,8 @@ export const REQUESTS: Record<string, (target: Target) => RouteRequest> = {
     json: { type: 'some.thing', data: { some: 'text' }, tenantId },
   }),
   'messages.expungePayload': ({ messageId }) => ({ route: `DELETE /messages/${messageId}/payload` }),
+  stats: () => ({ route: 'GET /stats' }),
+  caller: () => ({ route: 'GET /caller' }),
   'metrics.get': () => ({ route: 'GET /metrics' }),
   'audit.list': () => ({ route: 'GET /audit' }),
   'openapi.get': () => ({ route: 'GET /openapi.json' }),
@@ -74,6 +76,9 @@ export const MORE_REQUESTS: Record<string, (target: Target) => RouteRequest> = {
   'messages.list by endpointId': ({ endpointId }) => ({ route: `GET /messages?endpointId=${endpointId}` }),
   'audit.list by tenantId': ({ tenantId }) => ({
     route: `GET /audit?tenantId=${encodeURIComponent(tenantId)}`,
+  }),
+  'stats by tenantId': ({ tenantId }) => ({
+    route: `GET /stats?tenantId=${encodeURIComponent(tenantId)}`,
   }),
   'audit.list by targetId': ({ endpointId }) => ({ route: `GET /audit?targetId=${endpointId}` }),
   'replay of a range': ({ endpointId }) => ({ route: 'POST /replay', json: { endpointId, since: SINCE } }),

@@ -46,8 +46,11 @@ const depthIn =
     expect(text).toContain(`\nhookplane_outbox_depth ${outboxDepth}\n`);
   };
 
-/** Both of the attempts that are planted. */
-const TWO_FAILED: unknown = expect.objectContaining({ succeeded: 0, failed: 2, p50DurationMs: 12 });
+/** An interval with so many attempts that have failed: each tenant has two. */
+const bucketOf = (failed: number): unknown =>
+  expect.objectContaining({ succeeded: 0, failed, p50DurationMs: 12 });
+const statsWith = (failed: number) =>
+  ok(200, expect.objectContaining({ buckets: expect.arrayContaining([bucketOf(failed)]) }));
 
 /** One row for each route of the control plane: a new route must say here who may see what of it. */
 const EXPECTED: Record<string, (owner: PlantedTenant, stranger: PlantedTenant) => Expected> = {
@@ -107,11 +110,7 @@ const EXPECTED: Record<string, (owner: PlantedTenant, stranger: PlantedTenant) =
       }),
       error('ENDPOINT_NOT_FOUND'),
     ),
-  'endpoints.stats': () =>
-    seen(
-      ok(200, expect.objectContaining({ buckets: expect.arrayContaining([TWO_FAILED]) })),
-      error('ENDPOINT_NOT_FOUND'),
-    ),
+  'endpoints.stats': () => seen(statsWith(2), error('ENDPOINT_NOT_FOUND')),
   'endpoints.secret': (owner) =>
     seen(ok(200, { secret: owner.secret, previousSecrets: [] }), error('ENDPOINT_NOT_FOUND')),
   'endpoints.test': (owner) =>
@@ -129,6 +128,11 @@ const EXPECTED: Record<string, (owner: PlantedTenant, stranger: PlantedTenant) =
     const entry = ({ tenantId }: PlantedTenant, mark: string) =>
       expect.objectContaining({ tenantId, targetId: tenantId, actor: { id: mark, name: mark } }) as unknown;
     return rows('entries', entry(owner, 'owner-mark'), entry(stranger, 'stranger-mark'));
+  },
+  stats: () => ({ unbound: statsWith(4), owner: statsWith(2), stranger: statsWith(2) }),
+  caller: () => {
+    const of = (tenantId: string | null) => ok(200, { tenantId, readOnly: false, actor: null });
+    return { unbound: of(null), owner: of(OWNER), stranger: of(STRANGER) };
   },
   'openapi.get': () => anyone(ok(200, expect.objectContaining({ openapi: '3.1.0' }))),
 };

@@ -20,7 +20,11 @@ const rules: Rules = {
       packages: ['@nestjs/common', '@nestjs/core'],
       eager: ['@nestjs/common', '@nestjs/core'],
     },
-    cli: { imports: { sender: 'all', store: 'all' }, console: true },
+    cli: {
+      imports: { model: 'all', store: 'all', sender: 'types', 'create-sender': 'all' },
+      packages: [],
+      console: true,
+    },
     // A sender as applications have it, on the store that every installation has.
     testing: {
       imports: {
@@ -124,7 +128,8 @@ describe('the check', () => {
       'sender/a.ts',
       'store/rows.ts, which the layer sender may not',
     ],
-    ["import '../create-sender.js';", 'cli/a.ts', 'create-sender.ts, which the layer cli may not'],
+    ["import '../create-sender.js';", 'sender/a.ts', 'create-sender.ts, which the layer sender may not'],
+    ["import '../admin/handler.js';", 'cli/a.ts', 'admin/handler.ts, which the layer cli may not'],
     [
       "import type {} from './index.js';",
       'create-sender.ts',

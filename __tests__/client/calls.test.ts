@@ -17,6 +17,7 @@ describe('the records', () => {
     expect(await client.endpoints.stats(endpointId, { interval: 'day' })).toEqual(
       await sender.endpoints.stats(endpointId, { interval: 'day' }),
     );
+    expect(await client.stats({ tenantId })).toEqual(await sender.stats({ tenantId }));
     expect(await client.endpoints.attempts(endpointId)).toEqual(await sender.endpoints.attempts(endpointId));
     expect(await client.messages.list()).toEqual(await sender.messages.list());
     expect(await client.messages.get(messageId)).toEqual(await sender.messages.get(messageId));
@@ -97,6 +98,7 @@ describe('the question', () => {
       (request: object) => client.messages.attempts('msg_1', request),
       (request: object) => client.endpoints.attempts('ep_1', request),
       (request: object) => client.endpoints.stats('ep_1', request),
+      (request: object) => client.stats(request),
     ];
     for (const list of lists)
       expect(await rejection(list({ colour: 'red' } as object))).toMatchObject({ code: 'INVALID_QUERY' });

@@ -43,6 +43,8 @@ const CALLS: Record<string, Call> = {
   'messages.attempts': (client, { messageId }) => client.messages.attempts(messageId),
   'messages.expungePayload': (client, { messageId }) => client.messages.expungePayload(messageId),
   send: (client) => client.send({ type: 'a.b', data: 1 }),
+  stats: (client, { tenantId }) => client.stats({ tenantId, interval: 'minute' }),
+  caller: (client) => client.caller(),
   health: (client) => client.health(),
   'audit.list': (client) => client.audit.list(),
   'openapi.get': (client) => client.openapi.get(),
@@ -89,6 +91,6 @@ it('can stand in for the operations of a scope, as its types say', async () => {
     endpoints: EndpointOperations;
     messages: MessageOperations;
     tenants: Omit<TenantOperations, 'setMetadata'>;
-  } & Pick<SenderScope, 'send' | 'replay' | 'reconcile' | 'health'> = client;
+  } & Pick<SenderScope, 'send' | 'replay' | 'reconcile' | 'stats' | 'health'> = client;
   expect((await scope.endpoints.list()).endpoints).toEqual([]);
 });

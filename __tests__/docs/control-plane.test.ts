@@ -4,7 +4,8 @@ import { STATUS_BY_CODE } from '../../lib/admin/response.js';
 import { ROUTES } from '../../lib/admin/routes.js';
 import { attempt, messageDetail } from '../../lib/admin/schemas/message.js';
 import { endpoint } from '../../lib/admin/schemas/endpoint.js';
-import { endpointStats } from '../../lib/admin/schemas/stats.js';
+import { caller } from '../../lib/admin/schemas/caller.js';
+import { attemptStats, endpointStats } from '../../lib/admin/schemas/stats.js';
 import { tenant } from '../../lib/admin/schemas/tenant.js';
 import { openApiDocument } from '../../lib/index.js';
 import { endpointCreate } from '../../lib/model/endpoint.js';
@@ -48,7 +49,7 @@ describe('docs/control-plane.md', () => {
     );
   });
 
-  it.each(Object.entries({ attempt, messageDetail, endpoint, endpointStats, tenant }))(
+  it.each(Object.entries({ attempt, messageDetail, endpoint, endpointStats, attemptStats, caller, tenant }))(
     'names every field of the record %s, and every word that it may hold',
     (_, schema) => {
       const spans = codeSpans(page).flatMap((code) => code.match(/\w+/g) ?? []);

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import Database from 'better-sqlite3';
 import { register } from 'prom-client';
 import { health } from '../../lib/admin/schemas/health.js';
+import { COMMANDS } from '../../lib/cli/run.js';
 import { AUDITED_OPERATIONS } from '../../lib/model/audit.js';
 import { startReceiver } from '../support/receiver.js';
 import { startSender } from '../support/sender.js';
@@ -42,6 +43,10 @@ describe('docs/operations.md', () => {
     expect(listed.sort(byName)).toEqual(told.sort(byName));
     const mentioned = page.text.match(/\bhookplane_[a-z_]+/g)!;
     expect(mentioned.filter((name) => !told.some((metric) => metric.name === name))).toEqual([]);
+  });
+
+  it('lists every command of the program', () => {
+    expect(tableRows(page, 'command').map(([name]) => name)).toEqual(COMMANDS.map(({ name }) => name));
   });
 
   it('names every reason of a health record', () => {

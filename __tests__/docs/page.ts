@@ -2,6 +2,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import ts from 'typescript';
 import manifest from '../../package.json';
+import { COMMON_OPTIONS } from '../../lib/cli/help.js';
+import { readOptions } from '../../lib/cli/options.js';
+import { COMMANDS } from '../../lib/cli/run.js';
 import { readSnippets, type Snippet, typeErrors } from '../support/snippets.js';
 
 export const root = resolve(__dirname, '../..');
@@ -61,6 +64,8 @@ export function unknownCommands(page: Page): string[] {
 export function isCommand([command, ...words]: readonly string[], { snippets }: Page): boolean {
   const [first = '', ...rest] = words;
   if (command === 'node') return snippets.some(({ code }) => code.startsWith(`// ${first}\n`));
+  if (command === 'export') return rest.length === 0 && /^[A-Z_]+=./.test(first);
+  if (command === 'npx') return first === manifest.name && isProgramCall(rest);
   if (command !== 'npm') return false;
   if (first === 'ci') return rest.length === 0 && existsSync(join(root, 'package-lock.json'));
   if (first === 'install') {
@@ -77,6 +82,14 @@ const SOURCES = Object.fromEntries(
     .filter((entry) => entry !== './package.json')
     .map((entry) => [join('hookplane', entry), [join(root, 'lib', entry, 'index.ts')]]),
 );
+
+/** Whether the program of the package understands it. */
+function isProgramCall([name, ...args]: readonly string[]): boolean {
+  const command = COMMANDS.find((each) => each.name === name);
+  if (!command) return false;
+  readOptions(args, { ...command.options, ...COMMON_OPTIONS });
+  return true;
+}
 
 /**
  * What the compiler says of the TypeScript of a page.

@@ -101,6 +101,7 @@ async function story(secretKey: string | undefined) {
     await answer(scope.endpoints.get(id));
     await answer(scope.endpoints.attempts(id));
     await answer(scope.endpoints.stats(id));
+    await answer(scope.stats());
   }
   await answer(scope.endpoints.update(made.id, { description: 'changed' }));
   await answer(scope.endpoints.disable(made.id));

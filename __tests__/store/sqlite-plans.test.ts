@@ -61,8 +61,29 @@ test('durations are counted from the index alone, whose entries are those of the
   const range = { endpointId: 'ep_a', since: T0, until: T0 + 1, stepMs: 60_000 };
   const [plan] = await plansOf(() => store.endpoints.durations(range));
   expect(plan).toMatch(
-    /^SEARCH hookplane_attempts USING COVERING INDEX hookplane_attempts_by_endpoint \(endpoint_id=\? AND started_at>\? AND started_at<\?\)/,
+    /^SEARCH a USING COVERING INDEX hookplane_attempts_by_endpoint \(endpoint_id=\? AND started_at>\? AND started_at<\?\)/,
   );
+});
+
+test('durations of all endpoints are counted from the index alone, endpoint by endpoint', async () => {
+  const { store, plansOf } = await openStore();
+  for (let index = 0; index < 2; index++) await addEndpoint(store, { tenantId: 'acme' });
+  const range = { since: T0, until: T0 + 1, stepMs: 60_000, limit: 1, most: 9 };
+  for (const [tenant, index] of [
+    ['acme', 'by_tenant'],
+    [undefined, 'by_time'],
+  ] as const) {
+    const after = { ms: T0 - 1, id: 'ep_a' };
+    const [last, counted] = await plansOf(() => store.endpoints.durationsOfAll({ ...range, tenant, after }));
+    for (const plan of [last, counted]) {
+      for (const table of ['hookplane_endpoints', 'hookplane_deleted_endpoints'])
+        expect(plan).toMatch(new RegExp(`SEARCH ${table} USING COVERING INDEX ${table}_${index} `));
+    }
+    expect(last).not.toMatch(/TEMP B-TREE/);
+    expect(counted).toMatch(
+      /SEARCH a USING COVERING INDEX hookplane_attempts_by_endpoint \(endpoint_id=\? AND started_at>\? AND started_at<\?\)/,
+    );
+  }
 });
 
 test('expunging looks at nothing but the message', async () => {

@@ -146,6 +146,7 @@ export function createControlPlane(sender: Sender, options: AdminHandlerOptions)
     const sent = readHeaders(route, request.headers);
     const result = await route.run({
       scope,
+      caller: verdict,
       params,
       query,
       headers: sent,

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { HookplaneError } from '../model/errors.js';
 import type { AttemptStatus } from '../model/message.js';
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../model/page.js';
+import { STATS_INTERVALS, type StatsInterval } from '../model/stats.js';
 import { tenantId } from '../model/tenant.js';
 import type { QueryParameter, Route } from './route.js';
 
@@ -42,6 +43,13 @@ export const rangeQuery = {
       'What happened then or later: an RFC 3339 time with an offset, or a date, which means midnight UTC.',
   },
   until: { schema: z.string().min(1), description: 'What happened before then, in the same forms.' },
+} satisfies Record<string, QueryParameter>;
+
+export const statsQuery = {
+  interval: {
+    schema: oneOf(Object.keys(STATS_INTERVALS) as StatsInterval[]),
+    description: 'How long each interval is. Default: `hour`.',
+  },
 } satisfies Record<string, QueryParameter>;
 
 /** One of the given words. */

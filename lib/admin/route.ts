@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { AdminErrorCode } from '../model/errors.js';
 import type { SenderScope } from '../model/scope.js';
+import type { Caller } from './authorize.js';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
@@ -21,9 +22,11 @@ export interface HeaderParameter {
   description: string;
 }
 
-/** What a route is run with: parsed, and the caller's scope in place of the caller. */
+/** What a route is run with: parsed, and with the caller's scope in place of the sender. */
 export interface RouteInput {
   scope: SenderScope;
+  /** For the route that tells it; what a caller may do is its scope's affair. */
+  caller: Caller;
   params: Record<string, string>;
   query: Record<string, unknown>;
   /** Those of the row's headers that were sent, as they came. */

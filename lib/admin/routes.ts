@@ -1,5 +1,6 @@
 import type { Route } from './route.js';
 import { listAudit } from './routes/audit.js';
+import { getCaller } from './routes/caller.js';
 import {
   createEndpoint,
   deleteEndpoint,
@@ -20,6 +21,7 @@ import { expungePayload, getMessage, listAttempts, listMessages, sendMessage } f
 import { getMetrics } from './routes/metrics.js';
 import { getOpenApi } from './routes/openapi.js';
 import { reconcile, replay } from './routes/replay.js';
+import { getStats } from './routes/stats.js';
 import { deleteTenant, getTenant, listTenants, setTenantRateLimit } from './routes/tenants.js';
 
 /** Every route of the control plane, in the order of the spec (§4); then those that it does not have. */
@@ -51,6 +53,8 @@ export const ROUTES: readonly Route[] = [
   sendMessage,
   expungePayload,
   listAudit,
+  getStats,
+  getCaller,
   getMetrics,
   getOpenApi,
 ];

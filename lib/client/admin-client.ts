@@ -1,4 +1,5 @@
 import type { AuditEntry } from '../model/audit.js';
+import type { CallerRecord } from '../model/caller.js';
 import type { Endpoint } from '../model/endpoint.js';
 import type { Attempt, Message, MessageInput, SentMessage } from '../model/message.js';
 import type { PageRequest } from '../model/page.js';
@@ -66,7 +67,7 @@ export interface AuditClient extends Remote<AuditOperations> {
  * with an {@link AdminClientError}, whose `code` is that of the operation, but for what the caller itself has thrown: the
  * reason of its signal, and the error of its function `headers`.
  */
-export interface AdminClient extends Remote<Pick<SenderScope, 'replay' | 'reconcile' | 'health'>> {
+export interface AdminClient extends Remote<Pick<SenderScope, 'replay' | 'reconcile' | 'stats' | 'health'>> {
   /**
    * Stores a message and a delivery for every endpoint of its tenant that matches. With an `idempotencyKey` it is
    * repeated when no answer came; it may then be answered as a `duplicate` of itself.
@@ -78,6 +79,8 @@ export interface AdminClient extends Remote<Pick<SenderScope, 'replay' | 'reconc
   readonly tenants: TenantsClient;
   readonly keys: Remote<KeyOperations>;
   readonly audit: AuditClient;
+  /** What the control plane takes this client for: its tenant, whether it may only read, and who it is. */
+  caller(options?: CallOptions): Promise<CallerRecord>;
   readonly openapi: {
     /** The OpenAPI 3.1 document of the control plane. */
     get(options?: CallOptions): Promise<Record<string, unknown>>;

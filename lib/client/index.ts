@@ -9,6 +9,7 @@ import { countUp, walkPages, walkRows } from './pages.js';
 import { type AdminClientOptions, createTransport } from './transport.js';
 
 export type { AuditActor, AuditEntry, AuditedOperation } from '../model/audit.js';
+export type { CallerRecord } from '../model/caller.js';
 export type {
   Endpoint,
   EndpointCreate,
@@ -54,7 +55,14 @@ export type {
   EndpointWithSecret,
   MessageListRequest,
 } from '../model/scope.js';
-export type { EndpointStats, StatsBucket, StatsInterval, StatsRequest } from '../model/stats.js';
+export type {
+  AttemptStats,
+  AttemptStatsRequest,
+  EndpointStats,
+  StatsBucket,
+  StatsInterval,
+  StatsRequest,
+} from '../model/stats.js';
 export type { Tenant } from '../model/tenant.js';
 export type {
   AdminClient,
@@ -199,6 +207,9 @@ export function createAdminClient(options: AdminClientOptions): AdminClient {
         walkPages(request, (page) => client.reconcile(page, options), 'messageIds'),
         (page) => page.messageIds.length,
       ),
+    stats: (request = {}, options) =>
+      call({ method: 'GET', path: ['stats'], query: { ...request } }, options),
+    caller: (options) => call({ method: 'GET', path: ['caller'] }, options),
     health: (options) => call({ method: 'GET', path: ['health'], expected: 'health' }, options),
   };
   return client;

@@ -90,6 +90,9 @@ export const retrySchedule = z.strictObject({
   jitter: z.number().min(0).max(1).default(0.1),
 });
 
+/** The longest deadline of an attempt. */
+export const MAX_TIMEOUT_MS = 60_000;
+
 const fields = {
   url: z.string().min(1).max(2048),
   description: z
@@ -114,7 +117,7 @@ const fields = {
   retry: retrySchedule.nullable(),
   rateLimit: rateLimitInput.nullable(),
   maxInFlight: z.int().min(1).max(10_000).nullable(),
-  timeoutMs: z.int().min(1000).max(60_000).nullable(),
+  timeoutMs: z.int().min(1000).max(MAX_TIMEOUT_MS).nullable(),
 };
 
 /** The body of a create: every field but `url` may be left out, and null means the default. */

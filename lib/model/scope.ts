@@ -26,7 +26,7 @@ import type {
   ReconcileResult,
   ReplayResult,
 } from './replay.js';
-import type { EndpointStats, StatsRequest } from './stats.js';
+import type { AttemptStats, AttemptStatsRequest, EndpointStats, StatsRequest } from './stats.js';
 import type { Tenant } from './tenant.js';
 
 export interface EndpointListRequest extends PageRequest {
@@ -199,6 +199,13 @@ export interface SenderScope {
    * @throws `REPLAY_VALIDATION`, `INVALID_QUERY`, `ENDPOINT_NOT_FOUND`
    */
   reconcile(request: ReconcileRequest): Promise<ReconcileResult>;
+  /**
+   * How attempts have ended, per minute, hour or day: to all endpoints in scope, and to those that were deleted for as
+   * long as the messages are kept. The range is at most a day of minutes or 31 days. Intervals that are over are
+   * remembered by the process, so that asking again counts the present one alone.
+   * @throws `INVALID_QUERY`
+   */
+  stats(request?: AttemptStatsRequest): Promise<AttemptStats>;
   /** Never rejects: a store that does not answer is a record that says so. */
   health(): Promise<Health>;
   /**

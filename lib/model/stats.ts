@@ -23,6 +23,11 @@ export interface StatsRequest {
   until?: string | undefined;
 }
 
+export interface AttemptStatsRequest extends StatsRequest {
+  /** Only attempts to the endpoints of this tenant. */
+  tenantId?: string | undefined;
+}
+
 /** The attempts of one interval. */
 export interface StatsBucket {
   /** The beginning of the interval, in UTC. */
@@ -35,8 +40,8 @@ export interface StatsBucket {
   p95DurationMs: number | null;
 }
 
-/** How an endpoint has answered. The range is widened to whole intervals. */
-export interface EndpointStats {
+/** How attempts have ended. The range is widened to whole intervals. */
+export interface AttemptStats {
   interval: StatsInterval;
   /** The beginning of the first interval. */
   since: string;
@@ -45,6 +50,9 @@ export interface EndpointStats {
   /** One for each interval, oldest first, those without an attempt too. */
   buckets: StatsBucket[];
 }
+
+/** How an endpoint has answered. */
+export type EndpointStats = AttemptStats;
 
 /** How many attempts of one outcome took so long. */
 export interface DurationCount {

@@ -5,6 +5,7 @@ import type { InTurn } from './in-turn.js';
 import type { ResolvedOptions } from './options.js';
 import type { SecretSeal } from './secrets.js';
 import type { SendQueue } from './send-queue.js';
+import type { StatsCache } from './stats-cache.js';
 import type { Tally } from './tally.js';
 import type { Tracing } from './tracing.js';
 
@@ -23,6 +24,7 @@ export interface SenderCore {
   tester: Tester;
   /** For what counts a lot: many at once would take all of the process. */
   countInTurn: InTurn;
+  statsCache: StatsCache;
   tally: Tally;
   tracing: Tracing;
   /** The store, opened. @throws HookplaneError `STORE_UNAVAILABLE`, `MIGRATION_REQUIRED` */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Endpoint, type RetrySchedule, retrySchedule } from '../model/endpoint.js';
+import { type Endpoint, MAX_TIMEOUT_MS, type RetrySchedule, retrySchedule } from '../model/endpoint.js';
 import { HookplaneError } from '../model/errors.js';
 import { parseInput } from '../model/input.js';
 import { defaultLogger, type Logger, safeLogger } from '../model/logger.js';
@@ -128,7 +128,7 @@ const schema = z.strictObject({
   concurrency: z.int().min(1).max(10_000).optional(),
   pollIntervalMs: z.int().min(10).max(3_600_000).optional(),
   leaseMs: z.int().min(1000).max(86_400_000).optional(),
-  timeoutMs: z.int().min(1).max(60_000).optional(),
+  timeoutMs: z.int().min(1).max(MAX_TIMEOUT_MS).optional(),
   retry: retrySchedule.optional(),
   allowHttp: z.boolean().optional(),
   allowTargets: z.array(z.string()).optional(),

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { MAX_TIMEOUT_MS } from '../model/endpoint.js';
 import { HookplaneError } from '../model/errors.js';
 import { createId } from '../model/ids.js';
 import type { SenderScope } from '../model/scope.js';
@@ -21,6 +22,8 @@ import { replayOperations } from './replay.js';
 import { type ResealResult, resealSecrets } from './reseal.js';
 import { createSecretSeal } from './secrets.js';
 import { createSendQueue } from './send-queue.js';
+import { statsOperation } from './stats.js';
+import { createStatsCache } from './stats-cache.js';
 import { createSweeper } from './sweep.js';
 import { createTally } from './tally.js';
 import { tenantOperations } from './tenants.js';
@@ -114,6 +117,8 @@ export function createEngine(given: SenderOptions): Sender {
     queue: createSendQueue(options, tally, ready, wake),
     tester: createTester(options, secrets, tracing, connect),
     countInTurn: createInTurn(),
+    // The longest deadline of an attempt, and a lease to settle it in.
+    statsCache: createStatsCache(MAX_TIMEOUT_MS + options.leaseMs),
     tally,
     tracing,
   };
@@ -254,6 +259,7 @@ function createScope(core: SenderCore, tenant: TenantScope, audit?: Auditor): Se
     audit: auditOperations(core, tenant),
     ...sendOperations(core, tenant, audit),
     ...replayOperations(core, tenant, audit),
+    ...statsOperation(core, tenant),
     health: () => readHealth(core, tenant),
     metrics: () => metricsText(core, tenant),
   };

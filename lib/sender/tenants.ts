@@ -88,6 +88,7 @@ export function tenantOperations(
       const last = { ms: at, id: createId('msg', at) };
       const deleted = await tenants.delete(id, last, audit?.('tenants.delete', id));
       core.recall();
+      core.statsCache.forget(id);
       if (!deleted) tenantNotFound(id);
       core.sweep();
     },

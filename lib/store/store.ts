@@ -31,6 +31,8 @@ export interface Store {
   /** Opens the store and brings its schema up to date; safe to call again and at the same time. */
   open(): Promise<void>;
   close(): Promise<void>;
+  /** Looks how far the schema is, whether the store is open or not, and changes nothing. */
+  schema(): Promise<SchemaState>;
 
   readonly endpoints: EndpointStore;
   readonly messages: MessageStore;
@@ -38,6 +40,15 @@ export interface Store {
   readonly outbox: OutboxStore;
   readonly workers: WorkerStore;
   readonly audit: AuditStore;
+}
+
+export interface SchemaState {
+  /** The version that the store has; 0 when it has none yet. */
+  version: number;
+  /** The one that this version of the package works with. */
+  wanted: number;
+  /** What brings it from one to the other, in order; empty when it is up to date, or newer. */
+  pending: { version: number; name: string }[];
 }
 
 /** The fields of an endpoint that its owner sets. */
@@ -140,6 +151,20 @@ export interface EndpointStore {
     until: number;
     stepMs: number;
   }): Promise<(DurationCount & { start: number })[]>;
+  /**
+   * The same for all endpoints in scope, those that were deleted too, for as long as attempts to them are kept. It
+   * counts those of at most `limit` endpoints, from behind `after` on; `next` is where to go on, null when that was all.
+   * Of more than `most` attempts it counts none, and `rows` is null: the range has to be shorter.
+   */
+  durationsOfAll(query: {
+    tenant: TenantScope;
+    since: number;
+    until: number;
+    stepMs: number;
+    after: Position | null;
+    limit: number;
+    most: number;
+  }): Promise<{ rows: (DurationCount & { start: number })[] | null; next: Position | null }>;
 }
 
 export interface TenantStore {

@@ -1,6 +1,16 @@
 import type { AttemptStatus } from '../../../lib/model/message.js';
 import type { NewAttempt, Store } from '../../../lib/store/store.js';
-import { addEndpoint, addMessages, attemptOf, lease, settle, settlementOf, T0, walk } from './fixtures.js';
+import {
+  addEndpoint,
+  addMessages,
+  attemptOf,
+  lease,
+  positionAt,
+  settle,
+  settlementOf,
+  T0,
+  walk,
+} from './fixtures.js';
 
 const HOUR = 3_600_000;
 const MINUTE = 60_000;
@@ -166,6 +176,83 @@ export function endpointAttemptsContract(store: () => Store): void {
       expect(counted.map(({ durationMs }) => durationMs)).toEqual([1, 2]);
       expect(await count(id, T0 + 4, T0 + 9)).toEqual([]);
       expect(await count('ep_none', T0, T0 + 9)).toEqual([]);
+    });
+  });
+
+  describe('counting durations of all endpoints', () => {
+    const range = { since: T0, until: T0 + 2 * HOUR, stepMs: HOUR, limit: 100, most: 1000 };
+    const count = async (tenant?: string, narrowed: Partial<typeof range> = {}) => {
+      const rows = await walk(async (after) => {
+        const page = await store().endpoints.durationsOfAll({ ...range, ...narrowed, tenant, after });
+        return { ...page, rows: page.rows! };
+      });
+      return rows.sort((a, b) => a.start - b.start || a.durationMs - b.durationMs || a.count - b.count);
+    };
+    const one = { status: 'succeeded', count: 1 };
+
+    test('groups those of a scope by step, outcome and duration', async () => {
+      const [first, second, other] = [
+        await addEndpoint(store(), { tenantId: 'acme' }),
+        await addEndpoint(store(), { tenantId: 'acme' }),
+        await addEndpoint(store()),
+      ];
+      await record(store(), first.id, [
+        { startedAt: T0, durationMs: 5 },
+        { startedAt: T0 + 1, durationMs: 5, status: 'failed' },
+        { startedAt: T0 - 1, durationMs: 9 },
+      ]);
+      await record(store(), second.id, [
+        { startedAt: T0 + HOUR - 1, durationMs: 5 },
+        { startedAt: T0 + HOUR, durationMs: 7 },
+        { startedAt: T0 + 2 * HOUR, durationMs: 9 },
+      ]);
+      await record(store(), other.id, [{ startedAt: T0, durationMs: 6 }]);
+      const acme = [
+        { start: T0, status: 'failed', durationMs: 5, count: 1 },
+        { start: T0, status: 'succeeded', durationMs: 5, count: 2 },
+        { ...one, start: T0 + HOUR, durationMs: 7 },
+      ];
+      expect(await count('acme')).toEqual(acme);
+      expect(await count('nobody')).toEqual([]);
+      const [failed, succeeded, later] = acme;
+      expect(await count()).toEqual([failed, succeeded, { ...one, start: T0, durationMs: 6 }, later]);
+    });
+
+    test('counts each endpoint once, in pages of any size, deleted ones among them', async () => {
+      const ids: string[] = [];
+      for (let index = 0; index < 7; index++) {
+        // Several are of one millisecond.
+        const { id } = await addEndpoint(store(), { tenantId: 'acme', now: T0 + (index >> 1) });
+        await record(store(), id, [{ startedAt: T0, durationMs: index }]);
+        ids.push(id);
+      }
+      for (const index of [0, 3, 6]) await store().endpoints.delete('acme', ids[index]!, T0 + 9);
+      const all = ids.map((_id, durationMs) => ({ ...one, start: T0, durationMs }));
+      for (const limit of [1, 2, 3, 7, 8, 100]) {
+        expect(await count('acme', { limit })).toEqual(all);
+        expect(await count(undefined, { limit })).toEqual(all);
+      }
+    });
+
+    test('counts as many as it may, and of more none', async () => {
+      const [first, second] = [await addEndpoint(store()), await addEndpoint(store())];
+      for (const { id } of [first, second]) await record(store(), id, [{}, {}, {}]);
+      const rows = async (most: number) =>
+        (await store().endpoints.durationsOfAll({ ...range, tenant: undefined, after: null, most })).rows;
+      expect(await rows(6)).toEqual([{ ...one, start: T0, durationMs: 5, count: 6 }]);
+      expect(await rows(5)).toBeNull();
+    });
+
+    test('leaves out what a tenant was sent that is deleted', async () => {
+      const [kept, gone] = [
+        await addEndpoint(store(), { tenantId: 'acme' }),
+        await addEndpoint(store(), { tenantId: 'acme' }),
+      ];
+      for (const { id } of [kept, gone]) await record(store(), id, [{ startedAt: T0, durationMs: 5 }]);
+      await store().endpoints.delete('acme', gone.id, T0 + 1);
+      await store().tenants.delete('acme', positionAt(T0 + 2));
+      expect(await count('acme')).toEqual([]);
+      expect(await count()).toEqual([]);
     });
   });
 }

@@ -42,6 +42,21 @@ export function messageRetentionContract(store: () => Store): void {
     expect(await store().messages.get(undefined, messageId)).toMatchObject({ deliveries: [] });
   });
 
+  test('an endpoint that was deleted counts until the last of its attempts is gone', async () => {
+    const { id } = await addEndpoint(store());
+    const messageId = await addMessage(store(), [id]);
+    await finish(store(), messageId, id, {}, T0 + 5000);
+    await store().endpoints.delete(undefined, id, T0);
+    const counted = async () => {
+      const range = { tenant: undefined, since: 0, until: T0 + 400 * DAY, stepMs: DAY };
+      return (await store().endpoints.durationsOfAll({ ...range, after: null, limit: 9, most: 9 })).rows;
+    };
+    expect(await remove(T0 + 4999)).toEqual({ removed: 0, more: false });
+    expect(await counted()).toHaveLength(1);
+    expect(await remove(T0 + 5000)).toEqual({ removed: 1, more: false });
+    expect(await counted()).toEqual([]);
+  });
+
   test('what is owed stays, for as long as it is owed', async () => {
     const [one, paused] = [await addEndpoint(store()), await addEndpoint(store())];
     await store().endpoints.pause(undefined, paused.id, 'manual', T0);

@@ -52,6 +52,23 @@ export function openingContract(current: () => StoreUnderTest): void {
     for (const other of others) expect(await other.endpoints.get(undefined, endpoint.id)).toEqual(endpoint);
   });
 
+  test('how far the schema is can be asked of a store that is open, closed, or behind', async () => {
+    const { store, reopen, setSchemaVersion } = current();
+    const behind = await store.schema();
+    expect(behind).toMatchObject({ version: 0, pending: [{ version: 1, name: 'initial' }] });
+    expect(behind.pending.at(-1)?.version).toBe(behind.wanted);
+    await store.open();
+    const upToDate = { version: behind.wanted, wanted: behind.wanted, pending: [] };
+    // Data that is in memory is another connection's alone.
+    if (!reopen || !setSchemaVersion) return;
+    expect(await store.schema()).toEqual(upToDate);
+    await store.close();
+    expect(await store.schema()).toEqual(upToDate);
+    await store.open();
+    await setSchemaVersion(999);
+    expect(await (await reopen()).schema()).toEqual({ ...upToDate, version: 999 });
+  });
+
   test('a schema that is newer than this version is refused and left alone', async () => {
     const { store, reopen, setSchemaVersion } = current();
     if (!reopen || !setSchemaVersion) return;

@@ -1,4 +1,5 @@
 import type { AdminErrorCode } from '../../model/errors.js';
+import { PACKAGE_VERSION } from '../../model/version.js';
 import { ROUTES } from '../routes.js';
 import { errorCodes, errorExamples } from './errors.js';
 import { componentSchemas, type JsonSchema } from './json-schema.js';
@@ -26,8 +27,6 @@ export interface OpenApiOptions {
   /** The version of the document. @default the version of this package */
   version?: string | undefined;
 }
-
-const PACKAGE_VERSION = '0.1.0';
 
 const DESCRIPTION = `Manages where webhooks are delivered to, and shows what became of them.
 

@@ -8,8 +8,15 @@ import {
   secretRotation,
 } from '../../model/endpoint.js';
 import { type TestInput, testInput } from '../../model/message.js';
-import { STATS_INTERVALS, type StatsInterval } from '../../model/stats.js';
-import { attemptQuery, oneOf, pageQuery, rangeQuery, readAttemptStatus, tenantQuery } from '../input.js';
+import {
+  attemptQuery,
+  oneOf,
+  pageQuery,
+  rangeQuery,
+  readAttemptStatus,
+  statsQuery,
+  tenantQuery,
+} from '../input.js';
 import type { Route } from '../route.js';
 import {
   endpoint,
@@ -188,13 +195,7 @@ export const getEndpointStats: Route = {
     'Counts attempts by the time they began. Default: the last 60 minutes, 24 hours or 30 days. A range may be a day of minutes, or 31 days.',
   answers: { 200: endpointStats },
   errors: ['ENDPOINT_NOT_FOUND'],
-  query: {
-    ...rangeQuery,
-    interval: {
-      schema: oneOf(Object.keys(STATS_INTERVALS) as StatsInterval[]),
-      description: 'How long each interval is. Default: `hour`.',
-    },
-  },
+  query: { ...rangeQuery, ...statsQuery },
   run: async ({ scope, params, query }) => ({
     status: 200,
     body: await scope.endpoints.stats(params.id!, query),

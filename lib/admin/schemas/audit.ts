@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AUDITED_OPERATIONS, type AuditActor, type AuditEntry } from '../../model/audit.js';
 import { component, EXAMPLE, nextCursor, schemaOf, time } from './component.js';
 
-const actor = component(
+export const actor = component(
   schemaOf<AuditActor>()(
     z.object({
       id: z.string().describe('What identifies it for good: the id of a user, the name of a token.'),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { EndpointStats, StatsBucket } from '../../model/stats.js';
+import type { AttemptStats, StatsBucket } from '../../model/stats.js';
 import { component, schemaOf, time } from './component.js';
 
 const bucket = component(
@@ -18,33 +18,39 @@ const bucket = component(
   { id: 'StatsBucket', description: 'The attempts of one interval.' },
 );
 
-export const endpointStats = component(
-  schemaOf<EndpointStats>()(
+const stats = () =>
+  schemaOf<AttemptStats>()(
     z.object({
       interval: z.enum(['minute', 'hour', 'day']).describe('How long each interval is.'),
       since: time.describe('The beginning of the first interval.'),
       until: time.describe('The end of the last interval.'),
       buckets: z.array(bucket).describe('One for each interval, oldest first, those without an attempt too.'),
     }),
-  ),
-  {
-    id: 'EndpointStats',
-    description: 'How an endpoint has answered. The range is widened to whole intervals.',
-    examples: [
-      {
-        interval: 'hour',
-        since: '2026-01-15T11:00:00.000Z',
-        until: '2026-01-15T12:00:00.000Z',
-        buckets: [
-          {
-            start: '2026-01-15T11:00:00.000Z',
-            succeeded: 412,
-            failed: 3,
-            p50DurationMs: 84,
-            p95DurationMs: 391,
-          },
-        ],
-      },
-    ],
-  },
-);
+  );
+
+const example = {
+  interval: 'hour' as const,
+  since: '2026-01-15T11:00:00.000Z',
+  until: '2026-01-15T12:00:00.000Z',
+  buckets: [
+    {
+      start: '2026-01-15T11:00:00.000Z',
+      succeeded: 412,
+      failed: 3,
+      p50DurationMs: 84,
+      p95DurationMs: 391,
+    },
+  ],
+};
+
+export const endpointStats = component(stats(), {
+  id: 'EndpointStats',
+  description: 'How an endpoint has answered. The range is widened to whole intervals.',
+  examples: [example],
+});
+
+export const attemptStats = component(stats(), {
+  id: 'AttemptStats',
+  description: 'How attempts have ended. The range is widened to whole intervals.',
+  examples: [example],
+});

@@ -1,4 +1,6 @@
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
+import type { Position } from '../../model/page.js';
+import type { DurationCount } from '../../model/stats.js';
 import type { EndpointStore, TenantScope } from '../store.js';
 import type { SqlContext } from './dialect.js';
 import { endingAt } from './page-bounds.js';
@@ -6,8 +8,10 @@ import { toAttempt, toPage } from './rows.js';
 import type { Tables } from './schema.js';
 import { firstOf, rowsOf, type Steps } from './steps.js';
 
-/** What an endpoint was sent: a walk and a count over the index of attempts by endpoint. */
-export function endpointAttempts({ read }: SqlContext): Pick<EndpointStore, 'attempts' | 'durations'> {
+/** What endpoints were sent: walks and counts over the index of attempts by endpoint. */
+export function endpointAttempts({
+  read,
+}: SqlContext): Pick<EndpointStore, 'attempts' | 'durations' | 'durationsOfAll'> {
   return {
     attempts: ({ tenant, endpointId, status, since, until, after, limit }) =>
       read(function* (db) {
@@ -28,32 +32,87 @@ export function endpointAttempts({ read }: SqlContext): Pick<EndpointStore, 'att
         return toPage(rows, limit, (row) => ({ ms: row.started_at, id: row.id }), toAttempt);
       }),
 
-    durations: ({ endpointId, since, until, stepMs }) =>
+    durations: ({ endpointId, ...range }) =>
+      read((db) =>
+        countDurations(
+          db,
+          began(db.selectFrom('hookplane_attempts as a').where('a.endpoint_id', '=', endpointId), range),
+          range.stepMs,
+        ),
+      ),
+
+    durationsOfAll: ({ tenant, after, limit, most, ...range }) =>
       read(function* (db) {
-        const step = sql.lit(stepMs);
-        const rows = yield* rowsOf(
-          db
-            .selectFrom('hookplane_attempts')
-            .select((eb) => [
-              sql<number>`started_at / ${step} * ${step}`.as('start'),
-              'status',
-              'duration_ms',
-              eb.fn.countAll<number>().as('count'),
-            ])
-            .where('endpoint_id', '=', endpointId)
-            .where('started_at', '>=', since)
-            .where('started_at', '<', until)
-            .groupBy([sql`1`, 'status', 'duration_ms']),
+        const last = yield* firstOf(
+          everyEndpoint(db, tenant, after, null)
+            .orderBy('created_at')
+            .orderBy('id')
+            .limit(1)
+            .offset(limit - 1),
         );
-        // Some drivers give 64-bit numbers as text.
-        return rows.map((row) => ({
-          start: Number(row.start),
-          status: row.status,
-          durationMs: Number(row.duration_ms),
-          count: Number(row.count),
-        }));
+        const next = last ? { ms: last.created_at, id: last.id } : null;
+        // A cross join keeps SQLite to this order: endpoints first, and of each the range of the index.
+        const attempts = db
+          .selectFrom(everyEndpoint(db, tenant, after, next).as('e'))
+          .crossJoin('hookplane_attempts as a')
+          .whereRef('a.endpoint_id', '=', 'e.id');
+        const rows = yield* countDurations(db, began(attempts, range).limit(most + 1), range.stepMs);
+        const total = rows.reduce((sum, { count }) => sum + count, 0);
+        return { rows: total > most ? null : rows, next };
       }),
   };
+}
+
+type Attempts = SelectQueryBuilder<Tables & { a: Tables['hookplane_attempts'] }, 'a', object>;
+
+function began(attempts: Attempts, { since, until }: { since: number; until: number }) {
+  return attempts
+    .select(['a.started_at', 'a.status', 'a.duration_ms'])
+    .where('a.started_at', '>=', since)
+    .where('a.started_at', '<', until);
+}
+
+function* countDurations(
+  db: Kysely<Tables>,
+  attempts: ReturnType<typeof began>,
+  stepMs: number,
+): Steps<(DurationCount & { start: number })[]> {
+  const step = sql.lit(stepMs);
+  const rows = yield* rowsOf(
+    db
+      .selectFrom(attempts.as('a'))
+      .select((eb) => [
+        sql<number>`a.started_at / ${step} * ${step}`.as('start'),
+        'a.status',
+        'a.duration_ms',
+        eb.fn.countAll<number>().as('count'),
+      ])
+      .groupBy([sql`1`, 'a.status', 'a.duration_ms']),
+  );
+  // Some drivers give 64-bit numbers as text.
+  return rows.map((row) => ({
+    start: Number(row.start),
+    status: row.status,
+    durationMs: Number(row.duration_ms),
+    count: Number(row.count),
+  }));
+}
+
+/** Endpoints behind one position and up to another, deleted ones among them. */
+function everyEndpoint(
+  db: Kysely<Tables>,
+  tenant: TenantScope,
+  after: Position | null,
+  upTo: Position | null,
+) {
+  const those = (table: 'hookplane_endpoints' | 'hookplane_deleted_endpoints') => {
+    let query = db.selectFrom(table).select(['id', 'created_at']);
+    if (tenant !== undefined) query = query.where('tenant_id', '=', tenant);
+    if (after) query = query.where(sql<boolean>`(created_at, id) > (${after.ms}, ${after.id})`);
+    if (upTo) query = query.where(sql<boolean>`(created_at, id) <= (${upTo.ms}, ${upTo.id})`);
+    return query;
+  };
+  return those('hookplane_endpoints').unionAll(those('hookplane_deleted_endpoints'));
 }
 
 function* isVisible(db: Kysely<Tables>, tenant: TenantScope, endpointId: string): Steps<boolean> {

@@ -77,8 +77,11 @@ export function endpointStore(context: SqlContext): EndpointStore {
       const deleted = await write(function* (db) {
         let query = db.deleteFrom('hookplane_endpoints').where('id', '=', id);
         if (tenant !== undefined) query = query.where('tenant_id', '=', tenant);
-        const row = yield* firstOf(query.returning('tenant_id'));
+        const row = yield* firstOf(query.returning(['tenant_id', 'created_at']));
         if (!row) return null;
+        yield* changesOf(
+          db.insertInto('hookplane_deleted_endpoints').values({ ...row, id, deleted_at: now }),
+        );
         yield* appendAudit([{ audit, tenantId: row.tenant_id }]);
         yield* changesOf(db.deleteFrom('hookplane_endpoint_secrets').where('endpoint_id', '=', id));
         return yield* cancelOwed(db, dialect, id, now);

@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import { HookplaneError } from '../../model/errors.js';
+import type { SchemaState } from '../store.js';
 import type { SqlDialect } from './dialect.js';
 import { initial } from './migrations/0001-initial.js';
 import type { Migration } from './migrations/migration.js';
@@ -38,6 +39,13 @@ export async function migrate(
     );
   }
   await connection.write(applyMigrations(db, dialect, now));
+}
+
+/** How far the schema is. Changes nothing. */
+export async function schemaState(connection: SqlConnection, dialect: SqlDialect): Promise<SchemaState> {
+  const version = await connection.read(schemaVersion(connection.db, dialect));
+  const pending = MIGRATIONS.slice(version).map((each) => ({ version: each.version, name: each.name }));
+  return { version, wanted: SCHEMA_VERSION, pending };
 }
 
 function* applyMigrations(db: Kysely<Tables>, dialect: SqlDialect, now: number): Steps<void> {

@@ -38,8 +38,21 @@ export function* removeFinished(
   const keysBefore = now - KEY_KEPT_MS;
   const whole = yield* removeMessages(db, dialect, messages, keysBefore);
   const keys = yield* removeKeys(db, sql`message is not null and created_at <= ${keysBefore}`);
-  const more = !whole || messages.length === REMOVAL_BATCH || keys === REMOVAL_BATCH;
+  const endpoints = yield* forgetEndpoints(db, before);
+  const more = !whole || [messages.length, keys, endpoints].includes(REMOVAL_BATCH);
   return { removed: whole ? messages.length : 0, more };
+}
+
+/** Forgets a batch of the endpoints that were deleted before a time and have no attempts left; answers how many. */
+function* forgetEndpoints(db: Kysely<Tables>, before: number): Steps<number> {
+  return yield* rawChanges(
+    db,
+    sql`
+    delete from hookplane_deleted_endpoints where id in (
+      select e.id from hookplane_deleted_endpoints e where e.deleted_at <= ${before}
+        and not exists (select 1 from hookplane_attempts a where a.endpoint_id = e.id)
+      limit ${REMOVAL_BATCH})`,
+  );
 }
 
 /**

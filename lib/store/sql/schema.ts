@@ -18,6 +18,7 @@ export interface Tables {
   hookplane_tenants: TenantRow;
   hookplane_deleted_tenants: DeletedTenantRow;
   hookplane_endpoints: EndpointRow;
+  hookplane_deleted_endpoints: DeletedEndpointRow;
   hookplane_endpoint_secrets: EndpointSecretRow;
   hookplane_messages: MessageRow;
   hookplane_payloads: PayloadRow;
@@ -74,6 +75,15 @@ export interface EndpointRow {
   slow_step: number;
   created_at: Ms;
   updated_at: Ms;
+}
+
+/** Whose attempts are still counted. */
+export interface DeletedEndpointRow {
+  id: string;
+  tenant_id: string | null;
+  /** The endpoint's: its place among the others. */
+  created_at: Ms;
+  deleted_at: Ms;
 }
 
 export interface EndpointSecretRow {

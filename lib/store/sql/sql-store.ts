@@ -4,7 +4,7 @@ import { auditStore } from './audit.js';
 import type { SqlContext, SqlDialect } from './dialect.js';
 import { endpointStore } from './endpoints.js';
 import { messageStore } from './messages.js';
-import { migrate } from './migrate.js';
+import { migrate, schemaState } from './migrate.js';
 import { outboxStore } from './outbox.js';
 import type { SqlConnection } from './steps.js';
 import { tenantStore } from './tenants.js';
@@ -64,6 +64,18 @@ export function createSqlStore(options: SqlStoreOptions): Store {
       connection = null;
       opening = null;
       await closing?.close();
+    },
+    async schema() {
+      let opened: SqlConnection | undefined;
+      try {
+        // One of its own: the store may refuse to open, for the very reason that is asked for.
+        opened = await options.connect();
+        return await schemaState(opened, dialect);
+      } catch (error) {
+        throw dialect.translateError(error) ?? error;
+      } finally {
+        await opened?.close();
+      }
     },
     endpoints: endpointStore(context),
     messages: messageStore(context),

@@ -63,6 +63,7 @@ export function tenantStore({ read, write, writeRelaxed, dialect }: SqlContext):
         const endpoints = db.selectFrom('hookplane_endpoints').select('id').where('tenant_id', '=', id);
         yield* changesOf(db.deleteFrom('hookplane_endpoint_secrets').where('endpoint_id', 'in', endpoints));
         yield* changesOf(db.deleteFrom('hookplane_endpoints').where('tenant_id', '=', id));
+        yield* changesOf(db.deleteFrom('hookplane_deleted_endpoints').where('tenant_id', '=', id));
         yield* purgeTenant(db, dialect, yield* markDeleted(db, id, last));
         return true;
       }),

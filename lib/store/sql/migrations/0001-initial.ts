@@ -26,6 +26,13 @@ export const initial: Migration = {
     sql`create index hookplane_endpoints_by_time on hookplane_endpoints (created_at, id)`,
     sql`create index hookplane_endpoints_by_tenant on hookplane_endpoints (tenant_id, created_at, id)`,
 
+    sql`create table hookplane_deleted_endpoints (
+        id text primary key, tenant_id text, created_at bigint not null, deleted_at bigint not null)`,
+    sql`create index hookplane_deleted_endpoints_by_time on hookplane_deleted_endpoints (created_at, id)`,
+    sql`create index hookplane_deleted_endpoints_by_tenant on hookplane_deleted_endpoints (tenant_id, created_at, id)`,
+    // What retention goes by.
+    sql`create index hookplane_deleted_endpoints_by_deletion on hookplane_deleted_endpoints (deleted_at)`,
+
     sql`create table hookplane_endpoint_secrets (
         id text primary key, endpoint_id text not null, secret text not null, created_at bigint not null,
         expires_at bigint)`,

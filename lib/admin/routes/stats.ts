@@ -1,0 +1,17 @@
+import { rangeQuery, statsQuery, tenantQuery } from '../input.js';
+import type { Route } from '../route.js';
+import { attemptStats } from '../schemas/stats.js';
+
+export const getStats: Route = {
+  operation: 'stats',
+  method: 'GET',
+  path: '/stats',
+  tag: 'messages',
+  summary: 'Read how attempts end',
+  description:
+    'Counts the attempts to all endpoints by the time they began; those to endpoints that were deleted count as long as their messages are kept. Default: the last 60 minutes, 24 hours or 30 days. A range may be a day of minutes, or 31 days. Made to be asked every few seconds: intervals that are over are remembered. An attempt that is recorded very late, by a worker that was suspended or after the store was away, may be missing from them for a while.',
+  answers: { 200: attemptStats },
+  errors: [],
+  query: { ...tenantQuery, ...rangeQuery, ...statsQuery },
+  run: async ({ scope, query }) => ({ status: 200, body: await scope.stats(query) }),
+};
