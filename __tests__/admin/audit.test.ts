@@ -89,6 +89,7 @@ describe('who did what, and when', () => {
   });
 
   it.each(OPERATIONS)('%s', async (operation) => {
+    if (operation === 'endpoints.enable') await plane.sender.endpoints.disable(tenant.endpointId);
     plane.clock.advance(5);
     const answer = await ask(operation);
     expect(answer.status).toBeLessThan(operation === 'health' ? 600 : 300);
@@ -268,6 +269,8 @@ describe('nothing is recorded', () => {
   it('of what is so already', async () => {
     await plane.sender.endpoints.disable(tenant.endpointId);
     expect((await ask('endpoints.disable')).status).toBe(200);
+    await plane.sender.endpoints.enable(tenant.endpointId);
+    expect((await ask('endpoints.enable')).status).toBe(200);
     await plane.sender.messages.expungePayload(tenant.messageId);
     expect((await ask('messages.expungePayload')).status).toBe(204);
   });

@@ -56,6 +56,19 @@ describe('a scope for a caller', () => {
     ]);
   });
 
+  test('is not shown what was of a tenant of its id that the application has deleted by itself', async () => {
+    const sender = await open();
+    const acme = () => sender.forCaller({ tenantId: 'acme', actor: ADA });
+    await acme().endpoints.create({ url: URL });
+    await sender.tenants.delete('acme');
+    await acme().tenants.setMetadata('acme', { a: 1 });
+    expect((await acme().audit.list()).entries).toMatchObject([{ operation: 'tenants.setMetadata' }]);
+    expect((await sender.audit.list()).entries.slice(1)).toMatchObject([
+      { operation: 'tenants.delete', tenantId: 'acme', targetId: 'acme', actor: null, requestId: null },
+      { operation: 'endpoints.create' },
+    ]);
+  });
+
   test.each([undefined, null, '', 7, ['acme'], {}])('refuses a tenantId of %j', async (tenantId) => {
     const sender = await open();
     expect(() => sender.forCaller({ tenantId, actor: ADA } as never)).toThrow(

@@ -206,6 +206,9 @@ describe('headers', () => {
     ['a line break', { 'x-a': 'b\r\nx-evil: c' }],
     ['no header name', { 'x a': 'b' }],
     ['no text', { 'x-a': 7 as never }],
+    ['what is no plain object: a Headers', new Headers({ 'x-a': 'b' }) as never],
+    ['what is no plain object: a Map', new Map([['x-a', 'b']]) as never],
+    ['what is no object', 'x-a: b' as never],
   ])('with %s fail the attempt, and nothing is sent', async (_what, headers) => {
     const receiver = await startReceiver();
     const sender = await startSender({

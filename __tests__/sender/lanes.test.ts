@@ -343,6 +343,29 @@ describe('waiting', () => {
     expect(nextAt).toBe(NOW + 500);
   });
 
+  test('a bucket that this turn empties is asked again when it has a token', () => {
+    const limit = { perSecond: 2, burst: 3 };
+    const limited = lane('ep_a', { rateLimit: limit });
+    expect(shareOut([limited], load())).toMatchObject({ total: 3, nextAt: NOW + 500 });
+    const used = { ...limited, rateUsed: NOW + 700 };
+    expect(shareOut([used], load())).toMatchObject({ total: 1, nextAt: NOW + 200 });
+    const narrow = { ...limited, maxInFlight: 2 };
+    expect(shareOut([narrow], load())).toMatchObject({ total: 2, nextAt: null });
+  });
+
+  test("so is a tenant's, by what all its lanes are given", () => {
+    const tenant = { tenantId: 'acme', tenantRateLimit: { perSecond: 2, burst: 3 } };
+    const both = [lane('ep_a', tenant), lane('ep_b', tenant)];
+    expect(shareOut(both, load())).toMatchObject({ total: 3, nextAt: NOW + 500 });
+    const narrow = both.map((each) => ({ ...each, maxInFlight: 1 }));
+    expect(shareOut(narrow, load())).toMatchObject({ total: 2, nextAt: null });
+  });
+
+  test('very many lanes may wait at once', () => {
+    const each = Array.from({ length: 200_000 }, (_each, n) => lane(`ep_${n}`, { slowUntil: NOW + 1 + n }));
+    expect(shareOut(each, load()).nextAt).toBe(NOW + 1);
+  });
+
   test("a tenant's tokens are shared among its lanes", () => {
     const tenant = { tenantId: 'acme', tenantRateLimit: { perSecond: 1, burst: 3 } };
     expect(quotasOf([lane('ep_a', tenant), lane('ep_b', tenant)])).toEqual({ ep_a: 2, ep_b: 1 });

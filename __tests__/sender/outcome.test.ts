@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../lib/model/endpoint.js';
-import { expired, gatherNews, judge, type Outcome } from '../../lib/sender/delivery/outcome.js';
+import { expired, gatherNews, judge, lost, type Outcome } from '../../lib/sender/delivery/outcome.js';
 import type { PostResult } from '../../lib/sender/delivery/http-client.js';
 import { DEFAULT_RETRY } from '../../lib/sender/delivery/retry.js';
 import type { DeliveryTarget, LeasedDelivery } from '../../lib/store/store.js';
@@ -37,6 +37,7 @@ function leased(fixture: Partial<LeasedDelivery> = {}, target: Partial<DeliveryT
     messageId: 'msg_a',
     endpointId: endpoint.id,
     fence: 3,
+    takeovers: 0,
     attemptCount: 0,
     scheduleStep: 0,
     trigger: 'send',
@@ -109,6 +110,7 @@ describe('an attempt', () => {
       succeeded: true,
       failedAt: null,
       slowUntil: null,
+      slowStep: 0,
       pause: null,
     });
   });
@@ -284,13 +286,21 @@ describe('what it says of its endpoint', () => {
   test.each([429, 502, 503, 504])(
     '%i slows it down for as long as it asks, or for longer each time',
     (status) => {
-      expect(newsOf(result(status, { retryAfter: '7' })).slowUntil).toBe(NOW + 7 * SECOND);
+      expect(newsOf(result(status, { retryAfter: '7' }), { slowStep: 2 })).toMatchObject({
+        slowUntil: NOW + 7 * SECOND,
+        slowStep: 2,
+      });
       const steps = [0, 1, 2, 5, 6, 50].map(
         (slowStep) => newsOf(result(status), { slowStep }).slowUntil! - NOW,
       );
       expect(steps).toEqual([1, 2, 4, 32, 60, 60].map((seconds) => seconds * SECOND));
     },
   );
+
+  test('a Retry-After that asks for less, or for a time that has passed, leaves it at that', () => {
+    for (const retryAfter of ['0', '3', new Date(NOW - 60 * SECOND).toUTCString()])
+      expect(newsOf(result(503, { retryAfter }), { slowStep: 2 }).slowUntil).toBe(NOW + 4 * SECOND);
+  });
 
   test('no other answer slows it down', () => {
     for (const status of [200, 400, 404, 410, 500, null]) expect(newsOf(result(status)).slowUntil).toBeNull();
@@ -330,19 +340,78 @@ test('a delivery that expired before its turn ends without an attempt', () => {
   expect(gatherNews([{ leased: leased(), settlement, news }])).toEqual([]);
 });
 
+describe('a delivery whose workers died', () => {
+  const lostAt = (fixture: Partial<LeasedDelivery>, target: Partial<DeliveryTarget> = {}, random = 0.5) =>
+    lost(leased({ takeovers: 2, ...fixture }, target), {
+      schedule: SCHEDULE,
+      now: NOW,
+      random: () => random,
+    });
+
+  test('has failed an attempt, without a request', () => {
+    const { settlement } = lostAt({ attemptCount: 1, scheduleStep: 1 });
+    const error = 'The process that was delivering it ended before its outcome was known.';
+    expect(settlement).toMatchObject({
+      status: 'pending',
+      dueAt: NOW + 20 * SECOND,
+      attemptCount: 2,
+      scheduleStep: 2,
+      lastError: error,
+      lost: true,
+      attempt: {
+        number: 2,
+        status: 'failed',
+        errorKind: 'reset',
+        error,
+        durationMs: 0,
+        responseStatus: null,
+      },
+    });
+    expect(rule(leased(), result(500)).settlement.lost).toBe(false);
+    expect(rule(leased(), result(200)).settlement.lost).toBe(false);
+  });
+
+  test('waits for anything from no time to twice the time, so that those that died with it do not meet it again', () => {
+    const waits = [0, 0.5, 1].map((random) => lostAt({}, {}, random).settlement.dueAt - NOW);
+    expect(waits).toEqual([0, 10 * SECOND, 20 * SECOND]);
+    const endpoint = { ...ENDPOINT, retry: { delaysSeconds: [60], jitter: 0 } };
+    expect(lostAt({}, { endpoint }, 1).settlement.dueAt).toBe(NOW + 120 * SECOND);
+  });
+
+  test('has failed when its schedule has ended', () => {
+    expect(lostAt({ scheduleStep: 2 }).settlement.status).toBe('failed');
+  });
+
+  test('is not held against its endpoint', () => {
+    for (const failingSince of [null, NOW - 9 * DAY]) {
+      const { leased: own, settlement, news } = lostAt({}, { failingSince });
+      expect(own.target.endpoint).toEqual(ENDPOINT);
+      expect(gatherNews([{ leased: own, settlement, news }])).toEqual([]);
+    }
+  });
+});
+
 describe('the news of a batch', () => {
   const troubled = { failingSince: NOW - HOUR };
   const of = (answer: PostResult, target: Partial<DeliveryTarget> = {}) => rule(leased({}, target), answer);
 
   test('leaves out what changes nothing', () => {
     expect(gatherNews([])).toEqual([]);
-    expect(gatherNews([of(result(200)), of(result(200))])).toEqual([]);
     expect(gatherNews([of(result(500), troubled)])).toEqual([]);
   });
 
-  test('tells a success only after trouble', () => {
-    expect(gatherNews([of(result(200), troubled)])).toMatchObject([{ endpointId: 'ep_a', succeeded: true }]);
-    expect(gatherNews([of(result(200), { slowStep: 2 })])).toMatchObject([{ succeeded: true }]);
+  test('tells every success, since what was not known of at its lease may have failed meanwhile', () => {
+    for (const target of [{}, troubled, { slowStep: 2 }]) {
+      expect(gatherNews([of(result(200), target), of(result(200), target)])).toMatchObject([
+        { endpointId: 'ep_a', succeeded: true },
+      ]);
+    }
+  });
+
+  test('tells a success that came with failures, and the furthest slow-down that was known', () => {
+    const batch = [of(result(500)), of(result(200), { slowStep: 2 }), of(result(503), { slowStep: 1 })];
+    expect(gatherNews(batch)).toMatchObject([{ succeeded: true, slowStep: 2 }]);
+    expect(gatherNews(batch.reverse())).toMatchObject([{ succeeded: true, slowStep: 2 }]);
   });
 
   test('tells the first failure after success, the earliest of several', () => {

@@ -89,8 +89,16 @@ describe("an endpoint's rate", () => {
     await sender.sendMany(messages(5));
     await receiver.waitFor(1);
     await sender.endpoints.update(id, { rateLimit: { perSecond: 0.001, burst: 2 } });
-    await receiver.waitFor(3);
+    await receiver.waitFor(2);
     await sender.endpoints.update(id, { rateLimit: null });
+    await receiver.waitFor(5);
+  });
+
+  test('is used up, however slow the receiver is and however seldom the sender polls', async () => {
+    const { receiver, sender } = await start({ pollIntervalMs: 3_600_000, now: Date.now });
+    receiver.hold('/');
+    await sender.endpoints.create({ url: receiver.url(), rateLimit: { perSecond: 50, burst: 1 } });
+    await sender.sendMany(messages(5));
     await receiver.waitFor(5);
   });
 

@@ -167,6 +167,29 @@ test('two workers remove together what there is', async () => {
   expect(removed[0]! + removed[1]!).toBe(2000);
 });
 
+test('what has expired holds up no start, however long it takes to end it', async () => {
+  const inner = sqliteStore({ file: `${await temporaryFolder()}/store.sqlite` });
+  let go = () => {};
+  const held = new Promise<void>((resolve) => {
+    go = resolve;
+  });
+  const outbox: Store['outbox'] = {
+    ...inner.outbox,
+    expire: (now, limit) => held.then(() => inner.outbox.expire(now, limit)),
+  };
+  const { clock, sender, endpointId } = await start({ store: { ...inner, outbox }, started: false });
+  const expiring = Array.from({ length: 1200 }, (_, data) => ({ type: 'a', data }));
+  await sender.endpoints.disable(endpointId);
+  await sender.sendMany(expiring);
+  clock.advance(31 * DAY);
+  let dead = 0;
+  sender.on('dead', () => void dead++);
+  await sender.start();
+  expect(dead).toBe(0);
+  go();
+  await eventually(() => expect(dead).toBe(1200));
+});
+
 test('a store that fails it is told of, and it is tried again', async () => {
   const inner = sqliteStore({ file: `${await temporaryFolder()}/store.sqlite` });
   let fails = true;

@@ -8,6 +8,7 @@ import {
   SpanStatusCode,
   trace,
   TraceFlags,
+  type Tracer,
 } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { AlwaysOffSampler, type ReadableSpan } from '@opentelemetry/sdk-trace-base';
@@ -28,6 +29,10 @@ const REMOTE: SpanContext = {
   traceState: createTraceState('vendor=1'),
 };
 const TRACEPARENT = `00-${REMOTE.traceId}-${REMOTE.spanId}-01`;
+
+const throwing = (): never => {
+  throw new Error('mine');
+};
 
 /** Runs as code does that handles a request which came with a trace. */
 const inTraceOf = <T>(span: SpanContext, work: () => T): T =>
@@ -289,9 +294,6 @@ describe('an SDK', () => {
 
   test('whose spans throw loses them, and no message', async () => {
     startTracing();
-    const throwing = () => {
-      throw new Error('mine');
-    };
     trace.disable();
     trace.setGlobalTracerProvider({ getTracer: () => ({ startSpan: throwing, startActiveSpan: throwing }) });
     const receiver = await startReceiver();
@@ -300,6 +302,71 @@ describe('an SDK', () => {
     const sent = await sender.send({ type: 'a.b', data: 1 });
     await untilStatus(sender, sent.id, 'delivered');
   });
+
+  test.each([
+    'isRecording',
+    'spanContext',
+    'setAttribute',
+    'setAttributes',
+    'setStatus',
+    'recordException',
+    'end',
+  ] as const)(
+    'whose spans throw at %s harms neither sends nor attempts, and hides no error',
+    async (method) => {
+      startTracing();
+      const tracer = trace.getTracer('mine');
+      trace.disable();
+      const faulty: Tracer = {
+        ...tracer,
+        startSpan(...given) {
+          const span = tracer.startSpan(...given);
+          span[method] = throwing;
+          return span;
+        },
+      };
+      trace.setGlobalTracerProvider({ getTracer: () => faulty });
+      await expectWork();
+    },
+  );
+
+  test('that cannot find a tracer, or set a context, harms neither sends nor attempts', async () => {
+    startTracing();
+    trace.disable();
+    trace.setGlobalTracerProvider({ getTracer: throwing });
+    await expectWork();
+    trace.disable();
+    startTracing();
+    context.disable();
+    context.setGlobalContextManager({
+      active: () => ROOT_CONTEXT,
+      with: throwing,
+      bind: (_context, target) => target,
+      enable() {
+        return this;
+      },
+      disable() {
+        return this;
+      },
+    });
+    await expectWork();
+  });
+
+  /** Sends, delivers, fails an attempt and a send, and tests an endpoint. */
+  async function expectWork(): Promise<void> {
+    const receiver = await startReceiver();
+    receiver.answer('/bad', 500);
+    const sender = await startSender({ retry: NO_RETRY });
+    const { id } = await sender.endpoints.create({ url: receiver.url('/good'), types: ['good'] });
+    await sender.endpoints.create({ url: receiver.url('/bad'), types: ['bad'] });
+    await untilStatus(sender, (await sender.send({ type: 'good', data: 1 })).id, 'delivered');
+    await untilStatus(sender, (await sender.send({ type: 'bad', data: 1 })).id, 'failed');
+    await expect(sender.send({ type: 'no type', data: 1 })).rejects.toMatchObject({
+      code: 'MESSAGE_VALIDATION',
+    });
+    expect(await sender.endpoints.test(id)).toMatchObject({ status: 'succeeded' });
+    expect(receiver.requests()).toHaveLength(3);
+  }
 
   test('of which there is only the context: the trace of the caller goes through to a receiver that may know it', async () => {
     context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());

@@ -12,7 +12,6 @@ async function openStore(): Promise<{
   plansOf(work: () => Promise<unknown>): Promise<string[]>;
 }> {
   const database = new Database(join(await temporaryFolder(), 'store.sqlite'));
-  onCleanUp('test', 'folder', async () => void database.close());
   const texts: string[] = [];
   const { prepare } = database;
   database.prepare = ((text: string) => {
@@ -20,6 +19,8 @@ async function openStore(): Promise<{
     return prepare.call(database, text);
   }) as typeof prepare;
   const store = sqliteStore({ database });
+  onCleanUp('test', 'sender', () => store.close());
+  onCleanUp('test', 'folder', async () => void database.close());
   await store.open();
   return {
     store,

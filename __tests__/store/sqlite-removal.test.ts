@@ -20,8 +20,9 @@ const MOST_ROWS = 250 * 3 + 1000 + 250;
 
 async function openStore() {
   const database = new Database(join(await temporaryFolder(), 'store.sqlite'));
-  onCleanUp('test', 'folder', async () => void database.close());
   const store = sqliteStore({ database });
+  onCleanUp('test', 'sender', () => store.close());
+  onCleanUp('test', 'folder', async () => void database.close());
   await store.open();
   const changed = () => database.prepare('select total_changes() as count').pluck().get() as number;
   return {

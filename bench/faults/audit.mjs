@@ -17,6 +17,9 @@ export const CHECKS = {
   late: 'not done when it should have been',
 };
 
+/** The attempt of a delivery that was taken from one worker after another: it explains no request, for it made none. */
+const NOT_SENT = 'The process that was delivering it ended before its outcome was known.';
+
 /** Holds the ledger against the database and against what the receiver has received. */
 export async function audit(ledger, { query, damage }) {
   const book = await readBook(ledger, query);
@@ -59,7 +62,8 @@ async function readBook({ received }, query) {
   const endpoints = await query('select id, url from hookplane_endpoints');
   const keys = await query('select key, message_id from hookplane_idempotency_keys');
   const unanswered = await query(
-    'select message_id, endpoint_id from hookplane_attempts where response_status is null',
+    `select message_id, endpoint_id from hookplane_attempts
+     where response_status is null and error <> '${NOT_SENT}'`,
   );
   const pathOf = new Map(endpoints.map(({ id, url }) => [id, new URL(url).pathname]));
   const eventOf = new Map(payloads.map((row) => [row.message_id, JSON.parse(row.payload).data.n]));

@@ -58,6 +58,7 @@ const settlingFirst = (turn) => async (given) => {
     dueAt: given.now,
     attemptCount: attemptCount + 1,
     scheduleStep: 0,
+    lost: false,
     lastError: null,
     attempt: null,
   }));

@@ -38,7 +38,7 @@ export interface SenderEvents {
   recovered: { endpoint: Endpoint; failingSince: string };
   /**
    * The store failed something in the background: a `turn`, in which outcomes are settled and deliveries leased, a
-   * `heartbeat`, or a `sweep`, which removes what is too old or was a deleted tenant's. It is tried again; nothing was
+   * `heartbeat`, or a `sweep`, which ends what has expired and removes what is too old or was a deleted tenant's. It is tried again; nothing was
    * lost. What a caller waits for rejects instead.
    */
   error: { error: unknown; during: 'turn' | 'heartbeat' | 'sweep' };

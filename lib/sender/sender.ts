@@ -1,9 +1,8 @@
-import { setImmediate } from 'node:timers/promises';
 import { MAX_TIMEOUT_MS } from '../model/endpoint.js';
 import { HookplaneError } from '../model/errors.js';
 import { createId } from '../model/ids.js';
 import type { SenderScope } from '../model/scope.js';
-import type { ExpiredDelivery, Store, TenantScope } from '../store/store.js';
+import type { Store, TenantScope } from '../store/store.js';
 import { type Auditor, auditOperations, createAuditor, type ScopeCaller } from './audit.js';
 import type { SenderCore } from './core.js';
 import { createDispatcher, type Dispatcher } from './delivery/dispatcher.js';
@@ -30,7 +29,6 @@ import { tenantOperations } from './tenants.js';
 import { createTracing } from './tracing.js';
 
 const DRAIN_MS = 10_000;
-const SWEEP_BATCH = 500;
 
 /**
  * A sender of webhooks. It is also the unscoped {@link SenderScope}: it sees every tenant. Operations work before
@@ -51,7 +49,7 @@ export interface Sender extends SenderScope, AsyncDisposable {
   /**
    * All that a caller may do, with a record of it in the audit log: of each change, and of each secret that is read.
    * The record is made in the transaction of the change; neither is there without the other. The control plane acts
-   * through such scopes. The sender itself and those of `forTenant` record nothing.
+   * through such scopes. The sender itself and those of `forTenant` record nothing but the deletion of a tenant.
    * @throws HookplaneError `TENANT_VALIDATION` when the key `tenantId` is there without the id of a tenant,
    * `INVALID_OPTIONS` when another field is malformed
    */
@@ -143,21 +141,11 @@ export function createEngine(given: SenderOptions): Sender {
       return beating;
     }
 
-    /** Shows that the worker lives, keeps its leases, and ends what has expired. */
+    /** Shows that the worker lives, and keeps its leases: nothing that takes long may be done before the next one. */
     async function giveSign(): Promise<void> {
       try {
         await store.workers.beat(id, now());
         await store.outbox.renew(id, dispatcher.held(), options.leaseMs, now());
-        // Those of an endpoint whose deletion was cut short by the death of its process.
-        await store.outbox.cancelOrphans(now());
-        let expired: ExpiredDelivery[];
-        do {
-          // Between batches everybody else has a turn.
-          await setImmediate();
-          expired = await store.outbox.expire(now(), SWEEP_BATCH);
-          for (const each of expired)
-            events.emit('dead', { ...each, error: 'The message expired before it was delivered' });
-        } while (expired.length === SWEEP_BATCH);
         if (worker) sweeper.begin();
       } catch (error) {
         events.emit('error', { error, during: 'heartbeat' });

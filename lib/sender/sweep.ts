@@ -4,11 +4,13 @@ import type { SenderEmitter } from './events.js';
 import type { ResolvedOptions } from './options.js';
 import type { Tally } from './tally.js';
 
+/** How many deliveries are ended in one transaction. */
+const EXPIRY_BATCH = 500;
 /** The longest rest between two batches, however long the store takes for one. */
 const MAX_REST_MS = 1000;
 
 export interface Sweeper {
-  /** Removes all that is to be removed by now, batch by batch. It does not wait for it. */
+  /** Ends and removes all that is to be by now, batch by batch. It does not wait for it. */
   begin(): void;
   /** Ends after the batch that is under way; the rest is left to the next worker. */
   stop(): Promise<void>;
@@ -19,21 +21,33 @@ export interface SweeperContext {
   options: ResolvedOptions;
   events: SenderEmitter;
   tally: Tally;
-  /** Whether this process is to remove what has become too old; what a deleted tenant has left, any may. */
+  /** Whether this process is to do more than remove what a deleted tenant has left, which any may. */
   isWorker(): boolean;
 }
 
-/** Removes what nobody is to see any more, and then what has been kept long enough. */
+/** Ends what has expired, removes what nobody is to see any more, and then what has been kept long enough. */
 export function createSweeper({ store, options, events, tally, isWorker }: SweeperContext): Sweeper {
   const { retentionSeconds, auditRetentionSeconds, logger, now } = options;
   let wanted = false;
   let stopping = false;
   let running: Promise<void> | undefined;
 
-  /** One batch, of the first that there is anything of. Answers whether there may be more. */
+  /** A batch of what has expired. Answers whether there may be more. */
+  async function expire(): Promise<boolean> {
+    const expired = await store.outbox.expire(now(), EXPIRY_BATCH);
+    for (const each of expired)
+      events.emit('dead', { ...each, error: 'The message expired before it was delivered' });
+    return expired.length === EXPIRY_BATCH;
+  }
+
+  /** One batch, of the first to be removed that there is anything of. Answers whether there may be more. */
   async function step(): Promise<boolean> {
-    if (await store.tenants.purge(now())) return true;
+    // However much of it there is, what a deleted tenant has left does not wait for its end.
+    const more = isWorker() && (await expire());
+    if ((await store.tenants.purge(now())) || more) return true;
     if (!isWorker()) return false;
+    // Of an endpoint whose deletion was cut short by the death of its process. A deleted tenant's are gone by now.
+    if ((await store.outbox.cancelOrphans(now())) > 0) return true;
     if (retentionSeconds !== null) {
       const at = now();
       const { removed, more } = await store.messages.removeFinished(at - retentionSeconds * 1000, at);

@@ -6,7 +6,7 @@ import { rateLimitSetting } from '../model/rate-limit.js';
 import type { TenantOperations } from '../model/scope.js';
 import { tenantId } from '../model/tenant.js';
 import type { TenantScope } from '../store/store.js';
-import type { Auditor } from './audit.js';
+import { type Auditor, createAuditor } from './audit.js';
 import type { SenderCore } from './core.js';
 import { decodeCursor, encodeCursor, type Listing, pageLimit } from './cursor.js';
 import { tenantNotFound } from './scope-rules.js';
@@ -86,7 +86,9 @@ export function tenantOperations(
       const { tenants } = await core.ready();
       const at = now();
       const last = { ms: at, id: createId('msg', at) };
-      const deleted = await tenants.delete(id, last, audit?.('tenants.delete', id));
+      // Whoever asks: by it those who are bound to the next tenant of this id are not shown what was this one's.
+      const record = audit ?? createAuditor(now, {});
+      const deleted = await tenants.delete(id, last, record('tenants.delete', id));
       core.recall();
       core.statsCache.forget(id);
       if (!deleted) tenantNotFound(id);

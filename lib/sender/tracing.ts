@@ -1,4 +1,12 @@
-import type { Attributes, Link, Span, SpanContext, Tracer, TracerProvider } from '@opentelemetry/api';
+import type {
+  Attributes,
+  Context,
+  Link,
+  Span,
+  SpanContext,
+  Tracer,
+  TracerProvider,
+} from '@opentelemetry/api';
 import { isHookplaneError } from '../model/errors.js';
 import { MAX_TYPE_LENGTH } from '../model/types.js';
 import { readTraceContext, writeTraceContext } from './trace-context.js';
@@ -58,7 +66,7 @@ export function tracerOf(api: TracingApi): Tracer | null {
 /** The span that the caller is in, for a message to remember; null when it is in none. */
 export function callersTraceContext(tracing: Tracing): string | null {
   const api = tracing.api();
-  const caller = api && callerOf(api);
+  const caller = api && unharmed(() => callerOf(api));
   return caller ? writeTraceContext(caller) : null;
 }
 
@@ -98,20 +106,20 @@ export async function traceSend<T>(
   if (loading) await loading;
   const api = tracing.api();
   if (!api) return send(null);
-  const span = startSendSpan(api, described);
-  const remembered = span?.isRecording() ? span.spanContext() : callerOf(api);
+  const span = unharmed(() => startSendSpan(api, described));
+  const remembered = unharmed(() => (span?.isRecording() ? span.spanContext() : callerOf(api)));
   const traceContext = remembered && writeTraceContext(remembered);
   if (!span) return send(traceContext);
   try {
-    const inSpan = api.trace.setSpan(api.context.active(), span);
-    const sent = await api.context.with(inSpan, send, undefined, traceContext);
-    if (idOf) span.setAttribute('messaging.message.id', idOf(sent));
+    const inSpan = () => api.trace.setSpan(api.context.active(), span);
+    const sent = await inContext(api, inSpan, () => send(traceContext));
+    if (idOf) unharmed(() => span.setAttribute('messaging.message.id', idOf(sent)));
     return sent;
   } catch (error) {
-    markFailed(api, span, error);
+    unharmed(() => markFailed(api, span, error));
     throw error;
   } finally {
-    endSpan(span);
+    unharmed(() => span.end());
   }
 }
 
@@ -129,7 +137,7 @@ function startSendSpan(api: TracingApi, { messages, tenantId }: TracedSend): Spa
     ...(messages.length !== 1 && { 'messaging.batch.message_count': messages.length }),
   };
   const name = type === undefined ? 'send' : `send ${type}`;
-  return startSpan(() => tracer.startSpan(name, { kind: api.SpanKind.PRODUCER, attributes }));
+  return tracer.startSpan(name, { kind: api.SpanKind.PRODUCER, attributes });
 }
 
 /** What all of them say, if they say the same; not what is no text, or too long to be right. */
@@ -146,19 +154,22 @@ function markFailed(api: TracingApi, span: Span, error: unknown): void {
   if (error instanceof Error) span.recordException(error);
 }
 
-/** An SDK that throws loses a span, and harms nothing that the span is about. */
-export function startSpan(start: () => Span): Span | null {
+/** An SDK that throws loses a span, or something of it, and harms nothing that the span is about: null stands for it. */
+export function unharmed<T>(ask: () => T): T | null {
   try {
-    return start();
+    return ask();
   } catch {
     return null;
   }
 }
 
-export function endSpan(span: Span): void {
-  try {
-    span.end();
-  } catch {
-    // It is lost, as with `startSpan`.
-  }
+/** Begins work in a context, or in none where the SDK fails at that; it begins once, whatever the SDK does. */
+export function inContext<T>(api: TracingApi, find: () => Context, work: () => Promise<T>): Promise<T> {
+  let begun: Promise<T> | undefined;
+  const begin = () => {
+    begun ??= (async () => work())();
+    return begun;
+  };
+  unharmed(() => api.context.with(find(), begin));
+  return begin();
 }

@@ -60,6 +60,11 @@ export interface Turn {
 
 /** A delivery that this worker alone may attempt until its lease ends. */
 export interface LeasedDelivery extends LeaseKey {
+  /**
+   * How often its lease was taken from another worker since an outcome was known, this time included; 0 unless this
+   * lease was taken so.
+   */
+  takeovers: number;
   attemptCount: number;
   /** Failures since the schedule began. */
   scheduleStep: number;
@@ -120,6 +125,8 @@ export interface Settlement extends LeaseKey {
   attemptCount: number;
   scheduleStep: number;
   lastError: string | null;
+  /** Its workers died before there was an outcome: its takeovers go on being counted. Anything else begins anew. */
+  lost: boolean;
   /** null when no request was made. */
   attempt: NewAttempt | null;
 }
@@ -129,10 +136,13 @@ export interface EndpointNews {
   endpointId: string;
   /** Where the attempts went: what they say is not held against an endpoint that has moved since. */
   url: string;
+  /** Ends its failing, and a slow-down that was known when the attempt was leased. */
   succeeded: boolean;
   /** When an attempt failed first, if one did. */
   failedAt: number | null;
   slowUntil: number | null;
+  /** How often it had slowed down as the attempts' leases knew: the most of them. */
+  slowStep: number;
   /** `failing` pauses only if every attempt has failed since `failingBefore`. */
   pause: { reason: PausedReason; failingBefore: number } | null;
 }

@@ -114,7 +114,13 @@ export function auditContract(store: () => Store): void {
       ],
       ['deleting one', onEndpoint((id, audit) => store().endpoints.delete(undefined, id, T0, audit))],
       ['pausing one', onEndpoint((id, audit) => store().endpoints.pause(undefined, id, 'manual', T0, audit))],
-      ['resuming one', onEndpoint((id, audit) => store().endpoints.resume(undefined, id, T0, audit))],
+      [
+        'resuming one',
+        onEndpoint(async (id, audit) => {
+          await store().endpoints.pause(undefined, id, 'manual', T0);
+          return store().endpoints.resume(undefined, id, T0, audit);
+        }),
+      ],
       [
         'rotating its secret',
         onEndpoint((id, audit) =>
@@ -219,6 +225,8 @@ export function auditContract(store: () => Store): void {
       await store().endpoints.pause(undefined, id, 'failing', T0);
       const paused = await store().endpoints.pause(undefined, id, 'manual', T0, newEntry());
       expect(paused).toMatchObject({ pausedReason: 'failing' });
+      const active = await addEndpoint(store());
+      expect(await store().endpoints.resume(undefined, active.id, T0 + 9, newEntry())).toEqual(active);
       const messageId = await addMessage(store(), []);
       await store().messages.expunge(undefined, messageId, T0);
       expect(await store().messages.expunge(undefined, messageId, T0, newEntry())).toBe(true);

@@ -7,6 +7,8 @@ import {
   lanesAt,
   lease,
   LEASE_MS,
+  newMessage,
+  positionAt,
   settle,
   settlementOf,
   T0,
@@ -73,7 +75,14 @@ export function clockStepContract(store: () => Store): void {
     for (const { id } of [limited, limited, slow, slow])
       await addMessage(store(), [id], { tenantId: 'acme' });
     const leased = await lease(store(), { now: T0 + HOUR, share: each(1) });
-    const news = { endpointId: slow.id, url: ENDPOINT_URL, succeeded: false, failedAt: null, pause: null };
+    const news = {
+      endpointId: slow.id,
+      url: ENDPOINT_URL,
+      succeeded: false,
+      failedAt: null,
+      slowStep: 0,
+      pause: null,
+    };
     const settlements = leased
       .filter(({ endpointId }) => endpointId === slow.id)
       .map((each) => settlementOf(each, { status: 'failed' }));
@@ -98,6 +107,18 @@ export function clockStepContract(store: () => Store): void {
     await lease(store(), { now: T0, share: each(2) });
     await setBack();
     expect(await lanesAt(store(), T0)).toMatchObject([{ rateUsed: T0 + 2000 }]);
+  });
+
+  test('a tenant that was deleted by the clock before may be used again', async () => {
+    await store().tenants.set('acme', {}, T0);
+    await store().tenants.delete('acme', positionAt(T0 + HOUR));
+    const send = (createdAt: number) =>
+      store().messages.insert([newMessage([], { tenantId: 'acme', createdAt })], false);
+    expect(await send(T0 + 5)).toMatchObject([{ outcome: 'refused' }]);
+    await setBack();
+    // What was sent before the deletion still comes too late.
+    expect(await send(T0 - 1)).toMatchObject([{ outcome: 'refused' }]);
+    expect(await send(T0 + 5)).toMatchObject([{ outcome: 'stored' }]);
   });
 
   test('it is noticed once, and the workers of before do not live the longer for it', async () => {

@@ -1,3 +1,4 @@
+import type { RateLimit } from '../../../lib/model/rate-limit.js';
 import type { EndpointSettings, Store } from '../../../lib/store/store.js';
 import {
   ENDPOINT_URL,
@@ -84,15 +85,49 @@ export function endpointStoreContract(store: () => Store): void {
       });
     });
 
-    test('a new rate limit begins with a full bucket; any other change leaves the bucket', async () => {
+    test('what is used of the rate stays so, under another limit too; without one nothing is', async () => {
       const { id } = await addEndpoint(store(), { rateLimit: { perSecond: 2, burst: 4 } });
       for (let index = 0; index < 3; index++) await addMessage(store(), [id]);
       await lease(store(), { share: () => ({ quotas: new Map([[id, 2]]), nextAt: null }) });
       expect((await lanesAt(store(), T0))[0]).toMatchObject({ rateUsed: T0 + 1000, inFlight: 2 });
       await store().endpoints.update(undefined, id, { description: 'new' }, T0);
       expect((await lanesAt(store(), T0))[0]?.rateUsed).toBe(T0 + 1000);
-      await store().endpoints.update(undefined, id, { rateLimit: { perSecond: 2, burst: 4 } }, T0);
-      expect((await lanesAt(store(), T0))[0]?.rateUsed).toBeNull();
+      const usedUnder = async (rateLimit: RateLimit | null, now = T0) => {
+        await store().endpoints.update(undefined, id, { rateLimit }, now);
+        return (await lanesAt(store(), now))[0]?.rateUsed;
+      };
+      expect(await usedUnder({ perSecond: 2, burst: 4 })).toBe(T0 + 1000);
+      // Two tokens, whatever the time in which they come back.
+      expect(await usedUnder({ perSecond: 0.5, burst: 4 })).toBe(T0 + 4000);
+      expect(await usedUnder({ perSecond: 20, burst: 9 })).toBe(T0 + 100);
+      // No bucket is emptier than empty.
+      expect(await usedUnder({ perSecond: 20, burst: 1 })).toBe(T0 + 50);
+      expect(await usedUnder({ perSecond: 20, burst: 1 }, T0 + 51)).toBeNull();
+      expect(await usedUnder({ perSecond: 0.001, burst: 5 }, T0 + 60)).toBeNull();
+      await addMessage(store(), [id]);
+      await lease(store(), { share: () => ({ quotas: new Map([[id, 1]]), nextAt: null }) });
+      expect((await lanesAt(store(), T0))[0]?.rateUsed).toBe(T0 + 1_000_000);
+      expect(await usedUnder(null)).toBeNull();
+    });
+
+    test('another URL begins without what the one before was charged with', async () => {
+      const { id } = await addEndpoint(store());
+      await addMessage(store(), [id]);
+      const [leased] = await lease(store());
+      const piece = { endpointId: id, url: ENDPOINT_URL, succeeded: false, slowStep: 0, pause: null };
+      await settle(store(), [settlementOf(leased!, { status: 'pending' })], {
+        news: [{ ...piece, failedAt: T0, slowUntil: T0 + 5000 }],
+      });
+      const charged = async () => {
+        const [lane] = await lanesAt(store(), T0);
+        const [held] = await lease(store());
+        await release(store(), [held!]);
+        return [lane?.slowUntil, lane?.slowStep, held?.target.failingSince];
+      };
+      await store().endpoints.update(undefined, id, { url: ENDPOINT_URL, description: 'same' }, T0);
+      expect(await charged()).toEqual([T0 + 5000, 1, T0]);
+      await store().endpoints.update(undefined, id, { url: 'https://example.com/new' }, T0);
+      expect(await charged()).toEqual([null, 0, null]);
     });
   });
 
@@ -249,7 +284,15 @@ export function endpointStoreContract(store: () => Store): void {
       const pause = { reason: 'gone', failingBefore: T0 } as const;
       await settle(store(), [settlementOf(first!, { status: 'pending' })], {
         news: [
-          { endpointId: id, url: ENDPOINT_URL, succeeded: false, failedAt: T0, slowUntil: T0 + 5000, pause },
+          {
+            endpointId: id,
+            url: ENDPOINT_URL,
+            succeeded: false,
+            failedAt: T0,
+            slowUntil: T0 + 5000,
+            slowStep: 0,
+            pause,
+          },
         ],
       });
       await release(store(), [second!]);

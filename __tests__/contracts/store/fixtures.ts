@@ -182,6 +182,7 @@ export function settlementOf(leased: LeasedDelivery, fixture: Partial<Settlement
     dueAt,
     attemptCount: leased.attemptCount + (fixture.attempt === null ? 0 : 1),
     scheduleStep: failed ? leased.scheduleStep + 1 : 0,
+    lost: false,
     lastError: failed ? 'The receiver answered 500.' : null,
     attempt: attemptOf(leased, failed ? { status: 'failed', responseStatus: 500 } : {}),
     ...fixture,

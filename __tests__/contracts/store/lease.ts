@@ -9,6 +9,9 @@ import {
   lanesAt,
   lease,
   LEASE_MS,
+  release,
+  settle,
+  settlementOf,
   T0,
   turn,
 } from './fixtures.js';
@@ -123,6 +126,7 @@ export function leaseContract(store: () => Store): void {
           messageId,
           endpointId: endpoint.id,
           fence: expect.any(Number),
+          takeovers: 0,
           attemptCount: 0,
           scheduleStep: 0,
           trigger: 'send',
@@ -171,6 +175,63 @@ export function leaseContract(store: () => Store): void {
       expect(second!.fence).toBeGreaterThan(first!.fence);
     });
 
+    describe('that is taken from another worker', () => {
+      const takeOver = async (owner: string, leases: number) =>
+        (await lease(store(), { owner, now: T0 + leases * LEASE_MS }))[0]!;
+
+      test('is a takeover, and says how many there were since an outcome was known', async () => {
+        const { id } = await addEndpoint(store());
+        await addMessage(store(), [id]);
+        const takeovers: number[] = [];
+        for (const [index, owner] of ['a', 'b', 'c', 'a'].entries()) {
+          takeovers.push((await takeOver(owner, index)).takeovers);
+        }
+        expect(takeovers).toEqual([0, 1, 2, 3]);
+      });
+
+      test('is none when its own worker takes it again, or when it was given back', async () => {
+        const { id } = await addEndpoint(store());
+        await addMessage(store(), [id]);
+        await takeOver('a', 0);
+        expect((await takeOver('a', 1)).takeovers).toBe(0);
+        const taken = await takeOver('b', 2);
+        expect(taken.takeovers).toBe(1);
+        await release(store(), [taken], 'b');
+        expect((await takeOver('c', 2)).takeovers).toBe(0);
+      });
+
+      test('counts anew after an outcome, and goes on after one that was lost', async () => {
+        const { id } = await addEndpoint(store());
+        await addMessage(store(), [id]);
+        const failed = { status: 'pending', dueAt: T0 } as const;
+        await takeOver('a', 0);
+        const first = await takeOver('b', 1);
+        await settle(store(), [settlementOf(first, { ...failed, lost: true })], { owner: 'b' });
+        expect((await takeOver('c', 1)).takeovers).toBe(0);
+        const second = await takeOver('d', 2);
+        expect(second.takeovers).toBe(2);
+        await settle(store(), [settlementOf(second, failed)], { owner: 'd' });
+        await takeOver('e', 2);
+        expect((await takeOver('f', 3)).takeovers).toBe(1);
+      });
+
+      test('counts anew after a replay', async () => {
+        const { id } = await addEndpoint(store());
+        const messageId = await addMessage(store(), [id]);
+        await takeOver('a', 0);
+        await takeOver('b', 1);
+        await store().outbox.requeue({
+          endpointId: id,
+          messageIds: [messageId],
+          webhookIds: null,
+          expiresAt: T0 + 100 * LEASE_MS,
+          now: T0 + 2 * LEASE_MS,
+        });
+        await takeOver('c', 2);
+        expect((await takeOver('d', 3)).takeovers).toBe(1);
+      });
+    });
+
     test("outlasts the endpoint's own deadline", async () => {
       const { id } = await addEndpoint(store(), { timeoutMs: 60_000 });
       await addMessage(store(), [id]);
@@ -192,6 +253,9 @@ export function leaseContract(store: () => Store): void {
       expect(await nextAt(T0, T0 + 200)).toBe(T0 + 200);
       expect(await nextAt(T0, T0 + 400)).toBe(T0 + 300);
       expect(await nextAt(T0 + 400, null)).toBe(T0 + 500);
+      // What is held is due at no time.
+      await store().endpoints.pause(undefined, a.id, 'manual', T0);
+      expect(await nextAt(T0 + 400, null)).toBeNull();
     });
 
     test('spends the rates of endpoint and tenant by what it took, not by what it might have', async () => {

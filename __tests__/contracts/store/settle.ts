@@ -208,6 +208,7 @@ export function settleContract(store: () => Store): void {
             succeeded: false,
             failedAt: null,
             slowUntil: null,
+            slowStep: 0,
             pause: null,
             ...news,
           },
@@ -240,7 +241,7 @@ export function settleContract(store: () => Store): void {
 
     test('one that was only slow, or was enabled, or has moved, has not recovered', async () => {
       await tell({ slowUntil: T0 + 5000 });
-      expect((await tell({ succeeded: true })).recovered).toEqual([]);
+      expect((await tell({ succeeded: true, slowStep: 1 })).recovered).toEqual([]);
       await tell({ failedAt: T0 });
       await store().endpoints.resume(undefined, id, T0);
       expect((await tell({ succeeded: true })).recovered).toEqual([]);
@@ -252,12 +253,41 @@ export function settleContract(store: () => Store): void {
     test('a slow one is left alone as long as was asked, the furthest counts, until it succeeds', async () => {
       await tell({ slowUntil: T0 + 5000 });
       expect(await lanesAt(store(), T0)).toMatchObject([{ slowUntil: T0 + 5000, slowStep: 1 }]);
-      await tell({ slowUntil: T0 + 100 });
+      await tell({ slowUntil: T0 + 100, slowStep: 1 });
       expect(await lanesAt(store(), T0)).toMatchObject([{ slowUntil: T0 + 5000, slowStep: 2 }]);
-      await tell({ slowUntil: T0 + 7000 });
+      await tell({ slowUntil: T0 + 7000, slowStep: 2 });
       expect(await lanesAt(store(), T0)).toMatchObject([{ slowUntil: T0 + 7000, slowStep: 3 }]);
-      await tell({ succeeded: true });
+      await tell({ succeeded: true, slowStep: 3 });
       expect(await lanesAt(store(), T0)).toMatchObject([{ slowUntil: null, slowStep: 0 }]);
+    });
+
+    test('what was under way together slows it down once', async () => {
+      for (let answers = 0; answers < 3; answers++) await tell({ slowUntil: T0 + 5000 });
+      expect(await lanesAt(store(), T0)).toMatchObject([{ slowStep: 1 }]);
+      for (let answers = 0; answers < 3; answers++) await tell({ slowUntil: T0 + 5000, slowStep: 1 });
+      await tell({ slowUntil: T0 + 5000 });
+      expect(await lanesAt(store(), T0)).toMatchObject([{ slowStep: 2 }]);
+    });
+
+    test('a success that was under way when it slowed down ends its failing, and lets it rest', async () => {
+      await tell({ failedAt: T0, slowUntil: T0 + 5000 });
+      expect((await tell({ succeeded: true })).recovered).toHaveLength(1);
+      expect(await lanesAt(store(), T0)).toMatchObject([{ slowUntil: T0 + 5000, slowStep: 1 }]);
+    });
+
+    test('successes of several are told together, to each its own', async () => {
+      const other = await addEndpoint(store());
+      const well = await addEndpoint(store());
+      const piece = { url: ENDPOINT_URL, failedAt: null, slowUntil: null, slowStep: 0, pause: null };
+      await tell({ failedAt: T0 + 1 });
+      await tell({ endpointId: other.id, failedAt: T0 + 2 });
+      const { recovered } = await settle(store(), [settlementOf(waiting.pop()!)], {
+        news: [id, other.id, well.id].map((endpointId) => ({ ...piece, endpointId, succeeded: true })),
+      });
+      expect(recovered.map(({ endpoint, failingSince }) => [endpoint.id, failingSince])).toEqual([
+        [id, T0 + 1],
+        [other.id, T0 + 2],
+      ]);
     });
 
     test('gone: it is paused at once, once, and answered', async () => {

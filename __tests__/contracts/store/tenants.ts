@@ -1,3 +1,4 @@
+import type { RateLimit } from '../../../lib/model/rate-limit.js';
 import type { Store } from '../../../lib/store/store.js';
 import {
   ENDPOINT_URL,
@@ -35,6 +36,22 @@ export function tenantStoreContract(store: () => Store): void {
     expect(cleared).toEqual({ ...named, rateLimit: null, updatedAt: new Date(T0 + 6).toISOString() });
     expect(await tenants.get('acme')).toEqual(cleared);
     expect(await tenants.get('other')).toBeNull();
+  });
+
+  test('what is used of the rate stays so, under another limit too; without one nothing is', async () => {
+    const { id } = await addEndpoint(store(), { tenantId: 'acme' });
+    for (let index = 0; index < 3; index++) await addMessage(store(), [id], { tenantId: 'acme' });
+    const usedUnder = async (rateLimit: RateLimit | null) => {
+      await store().tenants.set('acme', { rateLimit }, T0);
+      return (await lanesAt(store(), T0))[0]?.tenantRateUsed;
+    };
+    expect(await usedUnder({ perSecond: 2, burst: 4 })).toBeNull();
+    await lease(store(), { share: () => ({ quotas: new Map([[id, 2]]), nextAt: null }) });
+    expect(await usedUnder({ perSecond: 2, burst: 4 })).toBe(T0 + 1000);
+    expect(await usedUnder({ perSecond: 0.5, burst: 1 })).toBe(T0 + 2000);
+    await store().tenants.set('acme', { metadata: { a: 1 } }, T0);
+    expect((await lanesAt(store(), T0))[0]?.tenantRateUsed).toBe(T0 + 2000);
+    expect(await usedUnder(null)).toBeNull();
   });
 
   test('a tenant exists from the first endpoint or message that it has', async () => {
@@ -120,6 +137,7 @@ export function tenantStoreContract(store: () => Store): void {
           succeeded: false,
           failedAt: T0,
           slowUntil: T0 + 1,
+          slowStep: 0,
           pause: null,
         },
       ],
@@ -128,19 +146,6 @@ export function tenantStoreContract(store: () => Store): void {
     await addMessage(store(), [endpoint.id], { id: message, tenantId: 'acme', createdAt: T0 + 1 });
     const query = { tenant: undefined, messageId: message, status: undefined, after: null, limit: 9 };
     expect(await store().messages.attempts(query)).toEqual({ rows: [], next: null });
-  });
-
-  test('a new rate limit of a tenant begins with a full bucket', async () => {
-    const endpoint = await addEndpoint(store(), { tenantId: 'acme' });
-    await store().tenants.set('acme', { rateLimit: { perSecond: 1, burst: 2 } }, T0);
-    for (let index = 0; index < 3; index++) await addMessage(store(), [endpoint.id], { tenantId: 'acme' });
-    await lease(store(), { share: () => ({ quotas: new Map([[endpoint.id, 2]]), nextAt: null }) });
-    const [lane] = await lanesAt(store(), T0);
-    expect(lane).toMatchObject({ tenantRateLimit: { perSecond: 1, burst: 2 }, tenantRateUsed: T0 + 2000 });
-    await store().tenants.set('acme', { metadata: {} }, T0);
-    expect((await lanesAt(store(), T0))[0]?.tenantRateUsed).toBe(T0 + 2000);
-    await store().tenants.set('acme', { rateLimit: { perSecond: 1, burst: 2 } }, T0);
-    expect((await lanesAt(store(), T0))[0]?.tenantRateUsed).toBeNull();
   });
 
   test('one batch may speak of very many tenants', async () => {

@@ -25,17 +25,25 @@ export type Deliverable = Pick<
 >;
 
 /** Makes one attempt: asks the endpoint's hooks, signs, posts. Answers what came of it, and never throws. */
-export function deliver(
+export async function deliver(
   leased: Deliverable,
   context: DeliverContext,
   timeoutMs = leased.target.endpoint.timeoutMs ?? context.options.timeoutMs,
 ): Promise<PostResult> {
   const { options, client, tracing } = context;
-  const span = startDeliverySpan(tracing, leased);
-  const traceContext = span ? span.traceContext : leased.message.traceContext;
-  const headers = options.propagateTraceContext && traceContext !== null ? traceHeaders(traceContext) : null;
-  if (!span) return attempt(leased, context, timeoutMs, headers);
-  return span.around(client, (quiet) => attempt(leased, { ...context, client: quiet }, timeoutMs, headers));
+  const startedAt = options.now();
+  try {
+    const span = startDeliverySpan(tracing, leased);
+    const traceContext = span ? span.traceContext : leased.message.traceContext;
+    const headers =
+      options.propagateTraceContext && traceContext !== null ? traceHeaders(traceContext) : null;
+    if (!span) return await attempt(leased, context, timeoutMs, headers);
+    return await span.around(client, (quiet) =>
+      attempt(leased, { ...context, client: quiet }, timeoutMs, headers),
+    );
+  } catch (error) {
+    return failed(startedAt, error);
+  }
 }
 
 async function attempt(
@@ -71,9 +79,13 @@ async function attempt(
       timeoutMs: hooks ? Math.max(1, Math.round(timeoutMs - (performance.now() - started))) : timeoutMs,
     });
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    return unsent(startedAt, `The request could not be made: ${reason}`);
+    return failed(startedAt, error);
   }
+}
+
+function failed(startedAt: number, error: unknown): PostResult {
+  const reason = error instanceof Error ? error.message : String(error);
+  return unsent(startedAt, `The request could not be made: ${reason}`);
 }
 
 /** What is sent: the payload or what `transform` made of it, and the endpoint's headers with those of the hook. */
@@ -88,6 +100,8 @@ async function askHooks(
   const { id, tenantId, type, channels } = message;
   const told: HookMessage = { id, tenantId, type, channels, createdAt: isoTime(message.createdAt) };
   const headers = hooks.headers ? await hooks.headers(payload, told) : {};
+  // A Headers or a Map has no properties: its headers would be left out without a word.
+  if (!isPlain(headers)) throw new Error('the headers of a hook must be a plain object of strings');
   const given = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
   const kept = Object.entries(target.endpoint.headers).filter(([name]) => !given.has(name.toLowerCase()));
   const merged = { ...Object.fromEntries(kept), ...headers };
@@ -97,6 +111,13 @@ async function askHooks(
   const transformed = JSON.stringify(await hooks.transform(payload, told));
   if (transformed === undefined) throw new Error('transform returned nothing that can be written as JSON');
   return { body: Buffer.from(transformed), headers: merged };
+}
+
+function isPlain(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  // Not compared with our own: an object of another realm, as Jest has them, is as plain.
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
 /** What became of a request that was not made. */

@@ -2,7 +2,7 @@ import type { Attributes, Context, Span } from '@opentelemetry/api';
 import { parseUrl } from '../../model/url.js';
 import type { LeasedDelivery } from '../../store/store.js';
 import { writeTraceContext } from '../trace-context.js';
-import { endSpan, linksTo, startSpan, type Tracing, type TracingApi, tracerOf } from '../tracing.js';
+import { inContext, linksTo, type Tracing, type TracingApi, tracerOf, unharmed } from '../tracing.js';
 import type { HttpClient, PostResult } from './http-client.js';
 
 /** By this key instrumentations are told to leave a request alone: `suppressTracing` of `@opentelemetry/core`. */
@@ -25,33 +25,39 @@ export function startDeliverySpan(
   leased: Pick<LeasedDelivery, 'message' | 'target' | 'attemptCount' | 'trigger'>,
 ): DeliverySpan | null {
   const api = tracing.api();
-  const tracer = api && tracerOf(api);
+  return api && unharmed(() => start(api, leased));
+}
+
+function start(api: TracingApi, leased: Parameters<typeof startDeliverySpan>[1]): DeliverySpan | null {
+  const tracer = tracerOf(api);
   if (!tracer) return null;
   const { message, target } = leased;
-  const span = startSpan(() =>
-    tracer.startSpan(`deliver ${message.type}`, {
-      kind: api.SpanKind.CLIENT,
-      root: true,
-      links: linksTo(api, message.traceContext),
-      attributes: {
-        'messaging.system': 'hookplane',
-        'messaging.operation.name': 'deliver',
-        'messaging.operation.type': 'send',
-        'messaging.destination.name': message.type,
-        'messaging.message.id': message.id,
-        'hookplane.endpoint.id': target.endpoint.id,
-      },
-    }),
-  );
-  if (!span) return null;
-  if (span.isRecording()) span.setAttributes(detailsOf(leased));
+  const span = tracer.startSpan(`deliver ${message.type}`, {
+    kind: api.SpanKind.CLIENT,
+    root: true,
+    links: linksTo(api, message.traceContext),
+    attributes: {
+      'messaging.system': 'hookplane',
+      'messaging.operation.name': 'deliver',
+      'messaging.operation.type': 'send',
+      'messaging.destination.name': message.type,
+      'messaging.message.id': message.id,
+      'hookplane.endpoint.id': target.endpoint.id,
+    },
+  });
+  unharmed(() => span.isRecording() && span.setAttributes(detailsOf(leased)));
+  const inSpan = api.trace.setSpan(api.ROOT_CONTEXT, span);
+  const traceContext = writeTraceContext(span.spanContext());
   return {
-    traceContext: writeTraceContext(span.spanContext()),
+    traceContext,
     async around(client, attempt) {
-      const inSpan = api.trace.setSpan(api.ROOT_CONTEXT, span);
-      const result = await api.context.with(inSpan, attempt, undefined, quiet(api, client, inSpan));
-      if (span.isRecording()) tell(api, span, result);
-      endSpan(span);
+      const result = await inContext(
+        api,
+        () => inSpan,
+        () => attempt(quiet(api, client, inSpan)),
+      );
+      unharmed(() => span.isRecording() && tell(api, span, result));
+      unharmed(() => span.end());
       return result;
     },
   };
@@ -62,8 +68,8 @@ export function startDeliverySpan(
  * trace's ids whether they are to have them or not.
  */
 function quiet(api: TracingApi, client: HttpClient, inSpan: Context): HttpClient {
-  const suppressed = inSpan.setValue(api.createContextKey(SUPPRESSED), true);
-  return { ...client, post: (request) => api.context.with(suppressed, client.post, client, request) };
+  const suppressed = () => inSpan.setValue(api.createContextKey(SUPPRESSED), true);
+  return { ...client, post: (request) => inContext(api, suppressed, () => client.post(request)) };
 }
 
 function detailsOf({

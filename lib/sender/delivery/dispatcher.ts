@@ -7,7 +7,7 @@ import { countAttempt, countDuration, type Tally } from '../tally.js';
 import { announce } from './announce.js';
 import { type DeliverContext, deliver } from './deliver.js';
 import { type Load, type Served, type Shared, shareOut } from './lanes.js';
-import { expired, gatherNews, judge, type Outcome } from './outcome.js';
+import { expired, gatherNews, isLost, judge, lost, type Outcome } from './outcome.js';
 import { createAhead, createUnderWay, MAX_AHEAD_MS } from './under-way.js';
 
 const MAX_BACKOFF_MS = 30_000;
@@ -184,6 +184,13 @@ export function createDispatcher({
     const now = options.now();
     if (leased.expiresAt <= now) {
       ended.push(expired(leased, now));
+      wake();
+      return;
+    }
+    if (isLost(leased)) {
+      const outcome = lost(leased, { schedule: options.retry, now, random: Math.random });
+      countAttempt(tally, 'reset', 0);
+      ended.push(outcome);
       wake();
       return;
     }

@@ -1,4 +1,4 @@
-import { bucketTokens } from '../../model/rate-limit.js';
+import { bucketTokens, spendTokens } from '../../model/rate-limit.js';
 import type { Lane, Shares } from '../../store/store.js';
 
 /** The share of a process's requests that one endpoint, and one tenant, may hold while others may come. */
@@ -124,11 +124,27 @@ export function shareOut(lanes: readonly Lane[], load: Load): Shared {
       rooms.set(turn.lane.endpointId, turn.quota);
     }
   }
+  // A lane may owe less than it was given, and its requests may take long: the rest is asked for when there is a token.
+  const waitForTokens = (limit: Lane['rateLimit'], used: Lane['rateUsed'], given: number) => {
+    if (!limit || given === 0) return;
+    const { tokens, nextAt } = bucketTokens(limit, spendTokens(limit, used, load.now, given), load.now);
+    if (tokens === 0) waits.push(nextAt);
+  };
+  for (const { turns } of tenants.values()) {
+    let given = 0;
+    for (const { lane, quota } of turns) {
+      given += quota;
+      waitForTokens(lane.rateLimit, lane.rateUsed, quota);
+    }
+    const { tenantRateLimit, tenantRateUsed } = turns[0]!.lane;
+    waitForTokens(tenantRateLimit, tenantRateUsed, given);
+  }
   return {
     quotas: free > 0 && !withheld ? withAhead(rooms, lanes, load) : rooms,
     rooms,
     withheld,
-    nextAt: waits.length > 0 ? Math.min(...waits) : null,
+    // Not by spreading into Math.min, which fails on very many.
+    nextAt: waits.reduce<number | null>((first, at) => (first === null || at < first ? at : first), null),
     total: load.free - free,
     served: { tenantId: lastTenant, endpointByTenant },
   };

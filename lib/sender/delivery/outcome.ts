@@ -3,6 +3,7 @@ import { createId } from '../../model/ids.js';
 import type { Attempt } from '../../model/message.js';
 import { isoTime, isoTimeOrNull } from '../../model/time.js';
 import type { EndpointNews, LeasedDelivery, NewAttempt, Settlement } from '../../store/store.js';
+import { unsent } from './deliver.js';
 import type { PostResult } from './http-client.js';
 import { delayAfter, nextDelayMs, retryAfterMs } from './retry.js';
 
@@ -47,6 +48,7 @@ export function judge(
       dueAt: nextAt ?? now,
       attemptCount: leased.attemptCount + 1,
       scheduleStep: succeeded ? 0 : leased.scheduleStep + 1,
+      lost: false,
       lastError: tooLate
         ? `${result.error} The message will have expired before another attempt is due.`
         : result.error,
@@ -57,7 +59,8 @@ export function judge(
       url: leased.target.endpoint.url,
       succeeded,
       failedAt: succeeded ? null : result.startedAt,
-      slowUntil: OVERLOADED.has(status) ? now + (asked ?? slowdown(leased.target.slowStep)) : null,
+      slowUntil: OVERLOADED.has(status) ? now + Math.max(asked ?? 0, slowdown(leased.target.slowStep)) : null,
+      slowStep: leased.target.slowStep,
       pause: succeeded ? null : pauseFor(status, leased, now),
     },
   };
@@ -101,6 +104,31 @@ export function publicAttempt(
   };
 }
 
+/** How often a delivery is taken up at once from a worker that died: one of those may have died of it. */
+const FREE_TAKEOVERS = 1;
+
+const LOST = 'The process that was delivering it ended before its outcome was known.';
+
+export function isLost({ takeovers }: LeasedDelivery): boolean {
+  return takeovers > FREE_TAKEOVERS;
+}
+
+/**
+ * A delivery whose workers died one after the other: no request is made, and it waits like one that has failed. All that
+ * died with it does, so the waits are spread from no time to twice the time, lest they all meet it again.
+ */
+export function lost(leased: LeasedDelivery, options: Parameters<typeof judge>[2]): Outcome {
+  const { target } = leased;
+  const retry = { ...(target.endpoint.retry ?? options.schedule), jitter: 1 };
+  const spread = { ...leased, target: { ...target, endpoint: { ...target.endpoint, retry } } };
+  const { settlement, news } = judge(spread, unsent(options.now, LOST, { errorKind: 'reset' }), options);
+  return {
+    leased,
+    settlement: { ...settlement, lost: true },
+    news: { ...news, failedAt: null, pause: null },
+  };
+}
+
 /** A delivery whose time was over before it was its turn: no request is made. */
 export function expired(leased: LeasedDelivery, now: number): Outcome {
   const { messageId, endpointId, fence, attemptCount, scheduleStep } = leased;
@@ -114,6 +142,7 @@ export function expired(leased: LeasedDelivery, now: number): Outcome {
       dueAt: now,
       attemptCount,
       scheduleStep,
+      lost: false,
       lastError: 'The message expired before it was delivered',
       attempt: null,
     },
@@ -123,6 +152,7 @@ export function expired(leased: LeasedDelivery, now: number): Outcome {
       succeeded: false,
       failedAt: null,
       slowUntil: null,
+      slowStep: leased.target.slowStep,
       pause: null,
     },
   };
@@ -134,11 +164,9 @@ export function gatherNews(outcomes: readonly Outcome[]): EndpointNews[] {
   for (const { leased, news } of outcomes) {
     const key = `${news.endpointId} ${news.url}`;
     const known = gathered.get(key);
-    // A success is news only after trouble, the first failure only after success.
-    const inTrouble = leased.target.failingSince !== null || leased.target.slowStep > 0;
+    // The first failure is news only after success. A success always is: others may have failed since its lease.
     const fresh = {
       ...news,
-      succeeded: news.succeeded && inTrouble,
       failedAt: leased.target.failingSince === null ? news.failedAt : null,
     };
     gathered.set(key, known ? merge(known, fresh) : fresh);
@@ -157,6 +185,7 @@ function merge(a: EndpointNews, b: EndpointNews): EndpointNews {
     succeeded: a.succeeded || b.succeeded,
     failedAt: times.length > 0 ? Math.min(...times) : null,
     slowUntil: until.length > 0 ? Math.max(...until) : null,
+    slowStep: Math.max(a.slowStep, b.slowStep),
     pause: a.pause?.reason === 'gone' ? a.pause : (b.pause ?? a.pause),
   };
 }

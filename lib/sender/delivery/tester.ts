@@ -1,10 +1,11 @@
+import type { Endpoint } from '../../model/endpoint.js';
 import type { ResolvedOptions } from '../options.js';
 import type { SecretSeal } from '../secrets.js';
 import type { Tracing } from '../tracing.js';
 import { type Deliverable, deliver, unsent } from './deliver.js';
 import type { HttpClient, PostResult } from './http-client.js';
 
-/** How many tests a process has under way at once; half of them for any one tenant. */
+/** How many tests a process has under way at once; half of them for any one tenant, and one for any one endpoint. */
 const MAX_TESTS = 8;
 const MAX_TESTS_OF_TENANT = MAX_TESTS / 2;
 
@@ -19,9 +20,11 @@ export interface Tester {
 }
 
 interface Waiting {
-  tenantId: string | null;
+  endpoint: Tested;
   end(turn: Turn): void;
 }
+
+type Tested = Pick<Endpoint, 'id' | 'tenantId'>;
 
 type Turn = 'mine' | 'late' | 'closed';
 
@@ -32,33 +35,34 @@ export function createTester(
   tracing: Tracing,
   connect: () => HttpClient,
 ): Tester {
-  const running: (string | null)[] = [];
+  const running: Tested[] = [];
   const waiting = new Set<Waiting>();
   let client: HttpClient | null = null;
   let closed = false;
 
-  function isFree(tenantId: string | null): boolean {
-    const ofTenant = running.filter((each) => each === tenantId).length;
-    return running.length < MAX_TESTS && ofTenant < MAX_TESTS_OF_TENANT;
+  function isFree({ id, tenantId }: Tested): boolean {
+    const ofTenant = running.filter((each) => each.tenantId === tenantId).length;
+    const isTested = running.some((each) => each.id === id);
+    return running.length < MAX_TESTS && ofTenant < MAX_TESTS_OF_TENANT && !isTested;
   }
 
-  /** In the order in which they came, but for those whose tenant has all that it may have. */
+  /** In the order in which they came, but for those whose tenant or endpoint has all that it may have. */
   function admit(): void {
-    for (const each of waiting) if (isFree(each.tenantId)) each.end('mine');
+    for (const each of waiting) if (isFree(each.endpoint)) each.end('mine');
   }
 
-  function turnOf(tenantId: string | null, ms: number): Turn | Promise<Turn> {
-    if (isFree(tenantId)) {
-      running.push(tenantId);
+  function turnOf(endpoint: Tested, ms: number): Turn | Promise<Turn> {
+    if (isFree(endpoint)) {
+      running.push(endpoint);
       return 'mine';
     }
     return new Promise((resolve) => {
       const each: Waiting = {
-        tenantId,
+        endpoint,
         end(turn) {
           clearTimeout(timer);
           waiting.delete(each);
-          if (turn === 'mine') running.push(tenantId);
+          if (turn === 'mine') running.push(endpoint);
           resolve(turn);
         },
       };
@@ -69,12 +73,12 @@ export function createTester(
 
   return {
     async test(event) {
-      const { tenantId, timeoutMs: own } = event.target.endpoint;
-      const timeoutMs = own ?? options.timeoutMs;
+      const { endpoint } = event.target;
+      const timeoutMs = endpoint.timeoutMs ?? options.timeoutMs;
       const startedAt = options.now();
       const began = performance.now();
       const passed = () => Math.round(performance.now() - began);
-      const turn = closed ? 'closed' : await turnOf(tenantId, timeoutMs);
+      const turn = closed ? 'closed' : await turnOf(endpoint, timeoutMs);
       if (turn === 'late') {
         const error = `No request was made within ${timeoutMs} ms: too many tests of endpoints are under way.`;
         return unsent(startedAt, error, { errorKind: 'timeout', durationMs: passed() });
@@ -90,7 +94,7 @@ export function createTester(
         client ??= connect();
         return await deliver(event, { options, client, secrets, tracing }, Math.max(1, timeoutMs - passed()));
       } finally {
-        running.splice(running.indexOf(tenantId), 1);
+        running.splice(running.indexOf(endpoint), 1);
         admit();
       }
     },

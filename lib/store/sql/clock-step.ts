@@ -53,6 +53,14 @@ export function* followClock(db: Kysely<Tables>, now: number): Steps<void> {
         .where(tooEmpty),
     );
   }
+  // While something is left of a tenant, it is known by this time: only then may it be used again.
+  yield* changesOf(
+    db
+      .updateTable('hookplane_deleted_tenants')
+      .set({ at: now })
+      .where('tenant_id', 'is', null)
+      .where('at', '>', now),
+  );
   // Of all, those of the dead too, so that nobody notices it again.
   yield* changesOf(
     db.updateTable('hookplane_workers').set({ heartbeat_at: now }).where('heartbeat_at', '>', now),

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, type RawBuilder, sql, type UpdateObject } from 'kysely';
 import type { Endpoint, PausedReason } from '../../model/endpoint.js';
 import { MAX_LIVE_SECRETS } from '../../model/endpoint.js';
 import { validationError } from '../../model/errors.js';
@@ -8,6 +8,7 @@ import { appendAudit } from './audit.js';
 import type { SqlContext } from './dialect.js';
 import { CANCEL_BATCH, cancelOwed } from './cancel.js';
 import { endpointAttempts } from './endpoint-attempts.js';
+import { usedUnder } from './rate-used.js';
 import { toEndpoint, toJson, toPage } from './rows.js';
 import type { EndpointRow, Tables } from './schema.js';
 import { ensureTenants } from './tenants.js';
@@ -71,7 +72,16 @@ export function endpointStore(context: SqlContext): EndpointStore {
       }),
 
     update: (tenant, id, changes, now, audit) =>
-      write((db) => change(db, tenant, id, { ...settingColumns(changes), updated_at: now }, audit)),
+      write((db) => {
+        const { url, rateLimit } = changes;
+        const columns = {
+          ...settingColumns(changes),
+          ...(url !== undefined && unchargedAt(url)),
+          ...(rateLimit && { rate_used: usedUnder(rateLimit, now) }),
+          updated_at: now,
+        };
+        return change(db, tenant, id, columns, audit);
+      }),
 
     async delete(tenant, id, now, audit) {
       const deleted = await write(function* (db) {
@@ -105,7 +115,10 @@ export function endpointStore(context: SqlContext): EndpointStore {
       }),
 
     resume: (tenant, id, now, audit) =>
-      write((db) => change(db, tenant, id, { ...RESUMED, updated_at: now }, audit)),
+      write(function* (db) {
+        const resumed = yield* change(db, tenant, id, { ...RESUMED, updated_at: now }, audit, IS_IN_TROUBLE);
+        return resumed ?? (yield* find(db, tenant, id));
+      }),
 
     rotateSecret: (tenant, id, secret, previousUntil, now, audit) =>
       write(function* (db) {
@@ -216,11 +229,13 @@ function* change(
   db: Kysely<Tables>,
   tenant: TenantScope,
   id: string,
-  columns: Partial<EndpointRow>,
+  columns: UpdateObject<Tables, 'hookplane_endpoints'>,
   audit: NewAuditEntry | undefined,
+  only?: RawBuilder<boolean>,
 ): Steps<Endpoint | null> {
   let query = db.updateTable('hookplane_endpoints').set(columns).where('id', '=', id);
   if (tenant !== undefined) query = query.where('tenant_id', '=', tenant);
+  if (only) query = query.where(only);
   const row = yield* firstOf(query.returningAll());
   if (!row) return null;
   yield* appendAudit([{ audit, tenantId: row.tenant_id }]);
@@ -249,7 +264,19 @@ const RESUMED = {
   slow_step: 0,
 } as const;
 
+/** Where resuming changes something. */
+const IS_IN_TROUBLE = sql<boolean>`(status <> 'active' or failing_since is not null or slow_step > 0)`;
+
 const bare = { ...RESUMED, rate_used: null } as const;
+
+/** Another receiver is not charged with what the one before did. */
+function unchargedAt(url: string) {
+  return {
+    failing_since: sql<number | null>`case when url = ${url} then failing_since end`,
+    slow_until: sql<number | null>`case when url = ${url} then slow_until end`,
+    slow_step: sql<number>`case when url = ${url} then slow_step else 0 end`,
+  };
+}
 
 function settingColumns(settings: Partial<EndpointSettings>): Partial<EndpointRow> {
   const columns: Partial<EndpointRow> = {};
@@ -264,7 +291,7 @@ function settingColumns(settings: Partial<EndpointSettings>): Partial<EndpointRo
   if (settings.rateLimit !== undefined) {
     columns.rate_per_second = settings.rateLimit?.perSecond ?? null;
     columns.rate_burst = settings.rateLimit?.burst ?? null;
-    columns.rate_used = null;
+    if (settings.rateLimit === null) columns.rate_used = null;
   }
   if (settings.maxInFlight !== undefined) columns.max_in_flight = settings.maxInFlight;
   if (settings.timeoutMs !== undefined) columns.timeout_ms = settings.timeoutMs;

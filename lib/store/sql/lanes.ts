@@ -4,6 +4,9 @@ import { type RawBuilder, sql } from 'kysely';
 export const WAITING_ROWS = sql`status = 'pending' and lease_until is null`;
 export const LEASED_ROWS = sql`lease_until is not null`;
 
+/** Holds of an active endpoint's lane. That a paused one's is passed over is all that holds its deliveries. */
+export const IS_ACTIVE = sql`exists (select 1 from hookplane_endpoints where id = lane.id and status = 'active')`;
+
 /**
  * Begins a statement with `lane`, the endpoints that have such rows, and a null at its end. It hops from endpoint to
  * endpoint over the index, one look-up each, however many rows each has.

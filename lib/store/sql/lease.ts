@@ -4,7 +4,7 @@ import { spendTokens } from '../../model/rate-limit.js';
 import type { DeliveryTarget, Lane, LeasedDelivery, LeaseRequest, Shares } from '../store.js';
 import type { SqlDialect } from './dialect.js';
 import { fromJson, toEndpoint, toRateLimit } from './rows.js';
-import { LEASED_ROWS, lanesOf, WAITING_ROWS } from './lanes.js';
+import { IS_ACTIVE, LEASED_ROWS, lanesOf, WAITING_ROWS } from './lanes.js';
 import type { EndpointRow, MessageRow, PayloadRow, Tables } from './schema.js';
 import { type BulkUpdate, type Steps, rawRows, changesOf, updateRows } from './steps.js';
 
@@ -53,6 +53,7 @@ export function* lease(
         messageId: row.message_id,
         endpointId: row.endpoint_id,
         fence: row.fence,
+        takeovers: row.taken_over ? row.takeovers : 0,
         attemptCount: row.attempt_count,
         scheduleStep: row.schedule_step,
         trigger: row.trigger,
@@ -84,7 +85,7 @@ function* findLanes(db: Kysely<Tables>): Steps<Map<string, number>> {
       ${lanesOf(WAITING_ROWS)}
       select lane.id,
         (select min(due_at) from hookplane_deliveries where endpoint_id = lane.id and ${WAITING_ROWS}) as first_due
-      from lane where lane.id is not null`,
+      from lane where lane.id is not null and ${IS_ACTIVE}`,
   );
   return new Map(found.map((row) => [row.id, row.first_due]));
 }
@@ -97,12 +98,12 @@ function* findAbandoned(db: Kysely<Tables>, now: number): Steps<Map<string, numb
       ${lanesOf(LEASED_ROWS)}
       select lane.id,
         (select min(due_at) from hookplane_deliveries where endpoint_id = lane.id and lease_until <= ${now}) as first_due
-      from lane where lane.id is not null`,
+      from lane where lane.id is not null and ${IS_ACTIVE}`,
   );
   return new Map(found.flatMap((row) => (row.first_due === null ? [] : [[row.id, row.first_due]])));
 }
 
-/** What sharing has to know of lanes. A paused endpoint's lane is passed over, which is all that holds its deliveries. */
+/** What sharing has to know of lanes. */
 function* readLanes(
   db: Kysely<Tables>,
   dialect: SqlDialect,
@@ -151,6 +152,8 @@ interface Taken {
   message_id: string;
   endpoint_id: string;
   fence: number;
+  takeovers: number;
+  taken_over: number;
   attempt_count: number;
   schedule_step: number;
   trigger: AttemptTrigger;
@@ -161,7 +164,7 @@ interface Taken {
 
 const LEASED: BulkUpdate = {
   table: 'hookplane_deliveries',
-  set: { lease_owner: 'text', lease_until: 'integer', fence: 'integer' },
+  set: { lease_owner: 'text', lease_until: 'integer', fence: 'integer', takeovers: 'integer' },
   key: { message_id: 'text', endpoint_id: 'text' },
 };
 
@@ -171,12 +174,13 @@ function* takeFromLane(
   dialect: SqlDialect,
   lane: { endpointId: string; abandoned: boolean; quota: number; owner: string; now: number; until: number },
 ): Steps<Taken[]> {
+  const takenOver = sql`case when lease_owner <> ${lane.owner} then 1 else 0 end`;
   function* find(rows: RawBuilder<unknown>, quota: number): Steps<Taken[]> {
     return yield* rawRows(
       db,
       sql<Taken>`
-        select message_id, endpoint_id, fence + 1 as fence, attempt_count, schedule_step, "trigger", webhook_id, due_at,
-          expires_at
+        select message_id, endpoint_id, fence + 1 as fence, takeovers + ${takenOver} as takeovers,
+          ${takenOver} as taken_over, attempt_count, schedule_step, "trigger", webhook_id, due_at, expires_at
         from hookplane_deliveries where endpoint_id = ${lane.endpointId} and ${rows}
         limit ${quota} ${dialect.skipLocked}`,
     );
@@ -190,7 +194,7 @@ function* takeFromLane(
   }
   yield* updateRows(
     LEASED,
-    found.map((row) => [lane.owner, lane.until, row.fence, row.message_id, row.endpoint_id]),
+    found.map((row) => [lane.owner, lane.until, row.fence, row.takeovers, row.message_id, row.endpoint_id]),
   );
   return found;
 }

@@ -78,6 +78,7 @@ export function outboxStore(context: SqlContext): OutboxStore {
           where true
           on conflict (message_id, endpoint_id) do update set
             status = 'pending', "trigger" = 'replay', due_at = excluded.due_at, lease_owner = null, lease_until = null,
+            takeovers = 0,
             webhook_id = coalesce(excluded.webhook_id, hookplane_deliveries.webhook_id),
             schedule_step = case hookplane_deliveries.status when 'pending' then hookplane_deliveries.schedule_step else 0 end,
             expires_at = case when hookplane_deliveries.expires_at > excluded.expires_at

@@ -138,6 +138,8 @@ export interface DeliveryRow {
   lease_owner: string | null;
   lease_until: Ms | null;
   fence: number;
+  /** How often its lease was taken from another worker since an outcome was known. */
+  takeovers: number;
   /** Set by a replay under a fresh id. */
   webhook_id: string | null;
   last_error: string | null;

@@ -5,7 +5,7 @@ import type { SqlDialect } from './dialect.js';
 import { pauseActive } from './endpoints.js';
 import { rollUp, rollUpDelivered } from './roll-up.js';
 import { toEndpoint, toJson } from './rows.js';
-import type { Tables } from './schema.js';
+import type { EndpointRow, Tables } from './schema.js';
 import {
   type BulkInsert,
   type BulkUpdate,
@@ -13,6 +13,7 @@ import {
   firstOf,
   changesOf,
   insertRows,
+  rawRows,
   updateRows,
 } from './steps.js';
 
@@ -33,10 +34,13 @@ export function* settle(
   yield* rollUp(db, dialect, others, now);
   const paused: Endpoint[] = [];
   const recovered: TurnResult['recovered'] = [];
-  for (const each of news) {
-    if (each.succeeded) recovered.push(...(yield* forgetFailures(db, each, now)));
-    paused.push(...(yield* applyNews(db, each, now)));
+  const succeeded = news.filter((each) => each.succeeded);
+  const troubled = yield* findTroubled(db, dialect, succeeded);
+  for (const each of succeeded) {
+    const before = troubled.get(each.endpointId);
+    if (before) recovered.push(...(yield* forgetTrouble(db, each, before)));
   }
+  for (const each of news) paused.push(...(yield* applyNews(db, each, now)));
   const refused = [...moved.keys()].filter((index) => !moved[index]);
   return { refused, paused, recovered };
 }
@@ -53,8 +57,9 @@ const SETTLED: BulkUpdate = {
     delivered_at: 'integer',
     lease_owner: 'text',
     lease_until: 'integer',
+    takeovers: 'integer',
   },
-  keep: ['delivered_at'],
+  keep: ['delivered_at', 'takeovers'],
   key: { message_id: 'text', endpoint_id: 'text', fence: 'integer', lease_owner: 'text' },
   condition: "status = 'pending'",
 };
@@ -71,6 +76,7 @@ function* moveDeliveries(owner: string, settlements: readonly Settlement[]): Ste
     each.status === 'delivered' ? each.dueAt : null,
     null,
     null,
+    each.lost ? null : 0,
     each.messageId,
     each.endpointId,
     each.fence,
@@ -170,20 +176,43 @@ function newsOf(db: Kysely<Tables>, { endpointId, url }: EndpointNews) {
   return db.updateTable('hookplane_endpoints').where('id', '=', endpointId).where('url', '=', url);
 }
 
+type Trouble = Pick<EndpointRow, 'id' | 'failing_since' | 'slow_step'>;
+
+/** Which of those that succeed had not before: hardly ever any, so one look-up for all of them is all that it costs. */
+function* findTroubled(
+  db: Kysely<Tables>,
+  dialect: SqlDialect,
+  succeeded: readonly EndpointNews[],
+): Steps<Map<string, Trouble>> {
+  if (succeeded.length === 0) return new Map();
+  const ids = dialect.jsonRows(
+    succeeded.map(({ endpointId }) => [endpointId]),
+    { id: 'text' },
+  );
+  const found = yield* rawRows(
+    db,
+    sql<Trouble>`
+    select id, failing_since, slow_step from hookplane_endpoints
+    where id in (select id from ${ids} as r) and (failing_since is not null or slow_step > 0)`,
+  );
+  return new Map(found.map((row) => [row.id, row]));
+}
+
 /** Answers the endpoint if it had failed: of several processes that tell of a success, to one. */
-function* forgetFailures(
+function* forgetTrouble(
   db: Kysely<Tables>,
   news: EndpointNews,
-  now: number,
+  before: Trouble,
 ): Steps<TurnResult['recovered']> {
-  const before = yield* firstOf(
-    db.selectFrom('hookplane_endpoints').select('failing_since').where('id', '=', news.endpointId),
-  );
-  const healthy = newsOf(db, news).set({ failing_since: null, slow_until: null, slow_step: 0 });
-  const row = yield* firstOf(healthy.where('failing_since', 'is not', null).returningAll());
-  if (row) return [{ endpoint: toEndpoint(row), failingSince: before?.failing_since ?? now }];
-  yield* changesOf(healthy);
-  return [];
+  // One that was under way when it asked to be left alone does not say that it need not be.
+  if (before.slow_step > 0) {
+    const rested = newsOf(db, news).set({ slow_until: null, slow_step: 0 });
+    yield* changesOf(rested.where('slow_step', '<=', news.slowStep));
+  }
+  if (before.failing_since === null) return [];
+  const healthy = newsOf(db, news).set({ failing_since: null }).where('failing_since', 'is not', null);
+  const row = yield* firstOf(healthy.returningAll());
+  return row ? [{ endpoint: toEndpoint(row), failingSince: before.failing_since }] : [];
 }
 
 /** Answers the endpoint if the news paused it. */
@@ -194,10 +223,10 @@ function* applyNews(db: Kysely<Tables>, news: EndpointNews, now: number): Steps<
   }
   if (news.slowUntil !== null) {
     yield* changesOf(
-      endpoint.set((eb) => ({
-        slow_step: eb('slow_step', '+', 1),
+      endpoint.set({
+        slow_step: sql<number>`case when slow_step > ${news.slowStep} then slow_step else ${news.slowStep + 1} end`,
         slow_until: sql<number>`case when slow_until > ${news.slowUntil} then slow_until else ${news.slowUntil} end`,
-      })),
+      }),
     );
   }
   if (!news.pause) return [];

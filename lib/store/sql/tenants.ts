@@ -3,6 +3,7 @@ import type { TenantStore } from '../store.js';
 import { appendAudit } from './audit.js';
 import { markDeleted, purgeNext, purgeTenant } from './deleted-tenants.js';
 import type { SqlContext } from './dialect.js';
+import { usedUnder } from './rate-used.js';
 import { toPage, toTenant } from './rows.js';
 import type { Tables } from './schema.js';
 import { type Steps, rowsOf, firstOf, rowOf, changesOf } from './steps.js';
@@ -44,7 +45,7 @@ export function tenantStore({ read, write, writeRelaxed, dialect }: SqlContext):
               ...(rateLimit !== undefined && {
                 rate_per_second: rateLimit?.perSecond ?? null,
                 rate_burst: rateLimit?.burst ?? null,
-                rate_used: null,
+                rate_used: rateLimit && usedUnder(rateLimit, now),
               }),
             })
             .where('id', '=', id)

@@ -65,8 +65,8 @@ export const initial: Migration = {
     sql`create table hookplane_deliveries (
         message_id text not null, endpoint_id text not null, status text not null, "trigger" text not null,
         attempt_count bigint not null, schedule_step bigint not null, due_at bigint not null,
-        expires_at bigint not null, lease_owner text, lease_until bigint, fence bigint not null, webhook_id text,
-        last_error text, delivered_at bigint, created_at bigint not null,
+        expires_at bigint not null, lease_owner text, lease_until bigint, fence bigint not null,
+        takeovers bigint not null default 0, webhook_id text, last_error text, delivered_at bigint, created_at bigint not null,
         primary key (message_id, endpoint_id))${dialect.clustered}`,
     // A lane is an endpoint's range of this index. What is leased has left it, so that nobody walks over it.
     sql`create index hookplane_deliveries_due on hookplane_deliveries (endpoint_id, due_at)
