@@ -1,10 +1,13 @@
-// Compiles lib/ into dist/cjs and dist/esm. Does nothing when dist is newer than all that it is made from.
+// Compiles lib/ into dist/cjs and dist/esm, and bundles the page of the dashboard into dist/dashboard. Does nothing
+// where dist is newer than all that it is made from.
 //   --force   build in any case
 //   --quiet   print errors only
 import { spawn } from 'node:child_process';
-import { mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { buildDashboard } from './build-dashboard.mjs';
+import { modifiedAt, newest } from './freshness.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = join(root, 'dist');
@@ -19,16 +22,19 @@ const formats = {
 };
 
 const log = process.argv.includes('--quiet') ? () => {} : console.log;
+const force = process.argv.includes('--force');
 
-if (!process.argv.includes('--force') && isFresh()) {
-  log('dist is up to date.');
+if (!force && isFresh()) {
+  log('dist/cjs and dist/esm are up to date.');
 } else {
   process.exitCode = await build();
 }
+if (!process.exitCode) process.exitCode = await bundle();
 
 async function build() {
   const started = new Date();
-  rmSync(dist, { recursive: true, force: true });
+  // Not the page: tests that run meanwhile serve it.
+  for (const name of Object.keys(formats)) rmSync(join(dist, name), { recursive: true, force: true });
   const results = await Promise.all(Object.entries(formats).map(([name, options]) => compile(name, options)));
   const failed = results.find((result) => result.code !== 0);
   if (failed) {
@@ -38,12 +44,34 @@ async function build() {
     console.error(`${failed.output}The build failed (dist/${failed.name}).`);
     return 1;
   }
+  for (const name of Object.keys(formats)) nameBuiltPage(name);
   mkdirSync(join(dist, 'esm'), { recursive: true });
   writeFileSync(stamp, '{ "type": "module" }\n');
   // A source that changed while the compiler ran has to count as newer.
   utimesSync(stamp, started, started);
   log(`Built dist/cjs and dist/esm in ${((Date.now() - started) / 1000).toFixed(1)} s.`);
   return 0;
+}
+
+async function bundle() {
+  try {
+    await buildDashboard({ force, log });
+    return 0;
+  } catch (error) {
+    rmSync(dist, { recursive: true, force: true });
+    console.error(`${error.message}\nThe build failed (dist/dashboard).`);
+    return 1;
+  }
+}
+
+// The sources say #dashboard-page. Such a name is looked up in the nearest package.json, which for dist/esm is not the
+// package's own; and it leads tests, which run the sources, to the same file.
+function nameBuiltPage(name) {
+  const file = join(dist, name, 'dashboard', 'page.js');
+  const code = readFileSync(file, 'utf8');
+  const parts = code.split('#dashboard-page');
+  if (parts.length !== 2) throw new Error(`${file} was to import #dashboard-page, once.`);
+  writeFileSync(file, parts.join('../../dashboard/page.cjs'));
 }
 
 function compile(name, options) {
@@ -63,22 +91,16 @@ function compile(name, options) {
 }
 
 function isFresh() {
-  const built = statSync(stamp, { throwIfNoEntry: false })?.mtimeMs;
+  const built = modifiedAt(stamp);
   if (built === undefined) return false;
-  const sources = ['package.json', 'tsconfig.json', 'tsconfig.build.json', 'scripts/build.mjs'];
-  return sources.every((file) => modifiedAt(join(root, file)) < built) && newest(join(root, 'lib')) < built;
-}
-
-// Folders count too: a file that was removed or renamed leaves its mark on no other file.
-function newest(folder) {
-  let latest = modifiedAt(folder);
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    const path = join(folder, entry.name);
-    latest = Math.max(latest, entry.isDirectory() ? newest(path) : modifiedAt(path));
-  }
-  return latest;
-}
-
-function modifiedAt(path) {
-  return statSync(path).mtimeMs;
+  const sources = [
+    'package.json',
+    'tsconfig.json',
+    'tsconfig.build.json',
+    'scripts/build.mjs',
+    'scripts/freshness.mjs',
+  ];
+  // The page is bundled, not compiled.
+  const lib = newest(join(root, 'lib'), [join(root, 'lib', 'dashboard', 'app')]);
+  return sources.every((file) => modifiedAt(join(root, file)) < built) && lib < built;
 }

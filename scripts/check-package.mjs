@@ -31,6 +31,7 @@ const entryPoints = {
   './express': ['express'],
   './nest': ['@nestjs/common', '@nestjs/core'],
   './client': [],
+  './dashboard': [],
   './testing': [],
 };
 
@@ -54,7 +55,10 @@ try {
   const unpacked = unpack(tarball);
   const bare = install('bare', unpacked, required);
   const full = install('full', unpacked, [...required, ...optional]);
-  step('loads without the optional packages', () => checkLoading(bare, ['.', './client', './testing']));
+  step('loads without the optional packages', () =>
+    checkLoading(bare, ['.', './client', './dashboard', './testing']),
+  );
+  step('serves the dashboard by import and by require', () => checkDashboard(bare));
   step('loads by import and by require, and no optional package with it', () =>
     checkLoading(full, Object.keys(entryPoints)),
   );
@@ -132,6 +136,33 @@ function checkLoading(folder, entries) {
       throw new Failure(
         `'${name}' exports ${required.join(', ')} by require, but ${imported.join(', ')} by import.`,
       );
+    }
+  }
+}
+
+/** The page is no code of the package's own: it has to be found from either format. */
+function checkDashboard(folder) {
+  const program = `
+const handler = createDashboardHandler({ adminUrl: '/admin' });
+const ask = (path) => handler(new Request('http://localhost' + path));
+const html = await (await ask('/')).text();
+for (const [, path] of html.matchAll(/(?:src|href)="\\.([^"]*)"/g)) {
+  const { status, headers } = await ask(path);
+  console.log(status, headers.get('content-length'), path);
+}`;
+  writeFileSync(
+    join(folder, 'dashboard.mjs'),
+    `import { createDashboardHandler } from '${manifest.name}/dashboard';\n${program}\n`,
+  );
+  writeFileSync(
+    join(folder, 'dashboard.cjs'),
+    `const { createDashboardHandler } = require('${manifest.name}/dashboard');\n(async () => {${program}\n})();\n`,
+  );
+  for (const file of ['dashboard.mjs', 'dashboard.cjs']) {
+    const output = run(file, process.execPath, [file], { cwd: folder, timeout: 30_000 });
+    const files = output.trim().split('\n');
+    if (files.length < 3 || !files.every((line) => /^200 [1-9]\d* \/assets\//.test(line))) {
+      throw new Failure(`the dashboard lacks files (${file}):\n${output}`);
     }
   }
 }
@@ -219,12 +250,15 @@ function expressProgram() {
   return `import express from 'express';
 import { createSender, sqliteStore } from 'hookplane';
 import { createAdminClient, type Endpoint } from 'hookplane/client';
-import { adminMiddleware } from 'hookplane/express';
+import { createDashboardHandler } from 'hookplane/dashboard';
+import { adminMiddleware, dashboardMiddleware } from 'hookplane/express';
 import { createTestSender } from 'hookplane/testing';
 
 const sender = createSender({ store: sqliteStore({ file: ':memory:' }) });
 export const app = express();
 app.use('/admin', adminMiddleware(sender, { authorize: () => true }));
+app.use('/webhooks', dashboardMiddleware({ adminUrl: '/admin', theme: { '--hp-accent': 'red' } }));
+export const shell: Promise<Response> = createDashboardHandler({ adminUrl: '/admin' })(new Request('http://a.test/'));
 
 export async function check(): Promise<Endpoint[]> {
   const testSender = await createTestSender({ startAt: '2026-01-01T00:00:00Z' });
@@ -258,6 +292,8 @@ export const given: DynamicModule = HookplaneModule.forRoot({
       inject: [Config],
       useFactory: async ({ token }: Config) => ({
         path: '/hooks',
+        dashboardPath: '/webhooks',
+        dashboard: { title: 'Acme' },
         concurrency: 10,
         authorize: (request) => request.headers.get('authorization') === token,
       }),

@@ -24,6 +24,11 @@ try {
   const response = await fetch(url, { signal: AbortSignal.timeout(10_000) });
   if (response.status >= 500) throw new Error(`Its control plane answered ${response.status}.`);
   console.log(`ok: the control plane answers (${response.status})`);
+  const page = await fetch(new URL('/webhooks', url), { signal: AbortSignal.timeout(10_000) });
+  if (!page.ok || !(await page.text()).includes('<div id="app">')) {
+    throw new Error(`Its dashboard answered ${page.status}, or with something else.`);
+  }
+  console.log(`ok: the dashboard is at ${page.url}`);
   demo.signal('SIGINT');
   const { code, signal } = await within(STOP_LIMIT_MS, 'It did not end after SIGINT', demo.ended);
   if (code !== 0) throw new Error(`It ended with ${signal ?? `code ${code}`} after SIGINT, not with code 0.`);

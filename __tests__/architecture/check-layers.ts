@@ -8,6 +8,8 @@ export interface Layer {
   imports?: Readonly<Record<string, 'all' | 'types'>>;
   /** The only packages it may import. Left out: any that package.json declares. */
   packages?: readonly string[];
+  /** Packages that the build takes into what it makes of the layer, so that no user needs them. */
+  bundled?: readonly string[];
   /** Optional packages that it may load at once, because its entry point exists for their users. */
   eager?: readonly string[];
   /** False where the code has to run outside Node. */
@@ -17,12 +19,17 @@ export interface Layer {
 }
 
 export interface Rules {
-  /** By folder; a file beside the folders is a layer of its own, named without its extension. */
+  /**
+   * By folder, the innermost that is named here; a file beside the folders is a layer of its own, named without its
+   * extension.
+   */
   layers: Readonly<Record<string, Layer>>;
   /** Imports inside one layer that are not allowed all the same. */
   forbidden: readonly { from: string; to: readonly string[] }[];
   /** What package.json declares for users: what comes with every installation, and what may be absent. */
   packages: { required: readonly string[]; optional: readonly string[] };
+  /** The names beginning with # that package.json gives to files of the build. */
+  internal: readonly string[];
   maxLines: number;
 }
 
@@ -44,7 +51,7 @@ export function checkTree(files: ReadonlyMap<string, string>, rules: Rules): str
   const graph = new Map<string, Set<string>>();
   for (const [file, text] of files) {
     problems.push(...checkFile(file, text, rules.maxLines));
-    const layerName = layerOf(file);
+    const layerName = layerOf(file, rules.layers);
     const layer = rules.layers[layerName];
     if (!layer) problems.push(`${file} belongs to no layer`);
     if (!layer || !CODE.test(file)) continue;
@@ -58,7 +65,7 @@ export function checkTree(files: ReadonlyMap<string, string>, rules: Rules): str
       if (found.specifier === null) {
         problems.push(`${where} imports a computed name, which nothing can check`);
       } else if (!found.specifier.startsWith('.')) {
-        const problem = packageProblem(found, found.specifier, layerName, layer, rules.packages);
+        const problem = packageProblem(found, found.specifier, layerName, layer, rules);
         if (problem) problems.push(`${where} imports ${problem}`);
       } else {
         const target = resolve(file, found.specifier, files);
@@ -81,9 +88,16 @@ function checkFile(file: string, text: string, maxLines: number): string[] {
   return problems;
 }
 
-function layerOf(file: string): string {
-  const slash = file.indexOf('/');
-  return slash === -1 ? withoutExtension(file) : file.slice(0, slash);
+function layerOf(file: string, layers: Rules['layers']): string {
+  const [outermost, ...folders] = file.split('/').slice(0, -1);
+  if (outermost === undefined) return withoutExtension(file);
+  let layer = outermost;
+  let folder = outermost;
+  for (const each of folders) {
+    folder = `${folder}/${each}`;
+    if (layers[folder]) layer = folder;
+  }
+  return layer;
 }
 
 function withoutExtension(file: string): string {
@@ -105,12 +119,13 @@ function layerProblem(
 ): string | undefined {
   const rule = rules.forbidden.find((entry) => from.startsWith(entry.from) && entry.to.includes(to));
   if (rule) return `${to}, which nothing in ${rule.from} may`;
-  const target = layerOf(to);
-  if (target === layerOf(from)) return undefined;
+  const source = layerOf(from, rules.layers);
+  const target = layerOf(to, rules.layers);
+  if (target === source) return undefined;
   const granted = layer.imports?.[target] ?? layer.imports?.[withoutExtension(to)];
-  if (!granted) return `${to}, which the layer ${layerOf(from)} may not`;
+  if (!granted) return `${to}, which the layer ${source} may not`;
   if (granted === 'types' && !found.typesOnly) {
-    return `${to} as code, of which the layer ${layerOf(from)} may import only types`;
+    return `${to} as code, of which the layer ${source} may import only types`;
   }
   return undefined;
 }
@@ -120,14 +135,18 @@ function packageProblem(
   specifier: string,
   layerName: string,
   layer: Layer,
-  packages: Rules['packages'],
+  { packages, internal }: Pick<Rules, 'packages' | 'internal'>,
 ): string | undefined {
+  if (specifier.startsWith('#')) {
+    return internal.includes(specifier) ? undefined : `${specifier}, which package.json does not name`;
+  }
   if (isBuiltin(specifier)) {
     return layer.node === false
       ? `${specifier}, but the layer ${layerName} has to run outside Node`
       : undefined;
   }
   const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
+  if (layer.bundled?.includes(name)) return undefined;
   if (layer.packages && !layer.packages.includes(name)) {
     return `${name}, which the layer ${layerName} may not`;
   }

@@ -10,7 +10,14 @@ const rules: Rules = {
     sender: { imports: { model: 'all', 'store/store': 'types' } },
     admin: { imports: { model: 'all', sender: 'types' } },
     client: { imports: { model: 'types' }, packages: [], node: false },
-    dashboard: { imports: { client: 'all', model: 'all' } },
+    dashboard: { imports: { model: 'all' }, packages: [] },
+    // What browsers get. It asks the control plane by the client, as any other page would.
+    'dashboard/app': {
+      imports: { client: 'all', model: 'all' },
+      packages: [],
+      bundled: ['preact', 'uplot'],
+      node: false,
+    },
     express: {
       imports: { admin: 'all', dashboard: 'all', model: 'all', sender: 'types' },
       packages: ['@whatwg-node/server', 'express'],
@@ -54,6 +61,7 @@ const rules: Rules = {
   },
   forbidden: [{ from: 'store/sql/', to: ['store/sqlite.ts', 'store/postgres.ts'] }],
   packages: declaredPackages(manifest),
+  internal: Object.keys(manifest.imports),
   maxLines: 300,
 };
 
@@ -79,6 +87,7 @@ describe('the check', () => {
     checkTree(new Map(Object.entries(files)), {
       ...rules,
       packages: { required: ['zod', 'undici', '@scope/name'], optional: ['pg', '@nestjs/common'] },
+      internal: ['#page'],
       ...changes,
     });
   const others = {
@@ -87,6 +96,8 @@ describe('the check', () => {
     'store/rows.ts': 'export const rows = [];',
     'sender/sender.ts': 'export const sender = 1;',
     'admin/handler.ts': 'export const handler = 1;',
+    'dashboard/handler.ts': 'export const handler = 1;',
+    'dashboard/app/views/view.tsx': 'export const view = <p />;',
     'index.ts': '',
     'create-sender.ts': '',
   };
@@ -105,6 +116,9 @@ describe('the check', () => {
     ['the types of an optional package', 'store/a.ts', "import type { Pool } from 'pg';"],
     ['an optional package when used', 'store/a.ts', "async () => { await import('pg'); };"],
     ['an optional package at once where granted', 'nest/a.ts', "import '@nestjs/common';"],
+    ['what the build makes', 'dashboard/a.ts', "async () => { await import('#page'); };"],
+    ['what is bundled', 'dashboard/app/a.tsx', "import { render } from 'preact';"],
+    ['its own layer, from a folder of it', 'dashboard/app/a.tsx', "import { view } from './views/view.js';"],
     ['all that needs no optional peer', 'index.ts', "export * from './create-sender.js';"],
     ['nothing, in a comment or a text', 'model/a.ts', "// import 'pg';\nexport const a = \"import 'pg'\";"],
   ])('allows to import %s', (_, file, text) => {
@@ -143,6 +157,24 @@ describe('the check', () => {
     ["import type { A } from 'jest';", 'sender/a.ts', 'jest, which package.json does not declare for users'],
     ["import '@scope/other';", 'sender/a.ts', '@scope/other, which package.json does not declare for users'],
     ["import 'hookplane';", 'sender/a.ts', 'hookplane, which package.json does not declare for users'],
+    ["import '#other';", 'dashboard/a.ts', '#other, which package.json does not name'],
+    ["import 'preact';", 'dashboard/a.ts', 'preact, which the layer dashboard may not'],
+    ["import 'zod';", 'dashboard/app/a.tsx', 'zod, which the layer dashboard/app may not'],
+    [
+      "import 'node:fs';",
+      'dashboard/app/a.tsx',
+      'node:fs, but the layer dashboard/app has to run outside Node',
+    ],
+    [
+      "import { view } from './app/views/view.js';",
+      'dashboard/a.ts',
+      'dashboard/app/views/view.tsx, which the layer dashboard may not',
+    ],
+    [
+      "import { handler } from '../handler.js';",
+      'dashboard/app/a.tsx',
+      'dashboard/handler.ts, which the layer dashboard/app may not',
+    ],
     ["import './none.js';", 'sender/a.ts', './none.js, which is not a file of lib'],
     ["import './sender';", 'sender/a.ts', './sender, which is not a file of lib'],
     ["import '../../package.json';", 'sender/a.ts', '../../package.json, which is not a file of lib'],

@@ -54,10 +54,12 @@ describe('docs/hosts.md', () => {
       ...membersOf('lib/nest/options.ts', 'ModuleScope'),
     ];
     expect(Object.keys(listed)).toEqual(own);
-    const { path, useGlobalPrefix, start } = resolveSettings({});
+    const { path, useGlobalPrefix, dashboard, start } = resolveSettings({});
+    expect(dashboard).toBeNull();
     expect(listed).toMatchObject({
       path: String(path),
       useGlobalPrefix: String(useGlobalPrefix),
+      dashboardPath: 'false',
       start: String(start),
     });
   });

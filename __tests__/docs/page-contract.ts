@@ -1,4 +1,5 @@
 import * as clientEntry from '../../lib/client/index.js';
+import * as dashboardEntry from '../../lib/dashboard/index.js';
 import type { Sender } from '../../lib/index.js';
 import * as nestEntry from '../../lib/nest/index.js';
 import * as testingEntry from '../../lib/testing/index.js';
@@ -101,6 +102,7 @@ async function runSnippet(code: string, variables: Check['variables']): Promise<
   const run = await runApplication(code, {
     modules: {
       'hookplane/client': clientEntry,
+      'hookplane/dashboard': dashboardEntry,
       'hookplane/nest': nestEntry,
       'hookplane/testing': testingEntry,
     },

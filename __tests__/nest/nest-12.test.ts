@@ -183,7 +183,7 @@ function install(folder: string, format: Format): void {
   const lib = join(root, 'lib');
   const { type, folder: dist } = FORMATS[format];
   for (const file of readdirSync(lib, { recursive: true, encoding: 'utf8' })) {
-    if (!file.endsWith('.ts')) continue;
+    if (!file.endsWith('.ts') || file.endsWith('.d.ts')) continue;
     compile(join(lib, file), join(hookplane, 'dist', dist, file.replace(/\.ts$/, '.js')), format, {});
   }
   copyFileSync(join(root, 'package.json'), join(hookplane, 'package.json'));

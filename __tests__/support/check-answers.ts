@@ -2,6 +2,7 @@
 // OpenAPI document says. The test during which something else was answered fails.
 import type * as Handler from '../../lib/admin/handler.js';
 import type * as Response from '../../lib/admin/response.js';
+import { normalizeBasePath } from '../../lib/model/base-path.js';
 import type { AnswerCheck, createAnswerCheck } from './answer-check.js';
 import type { lookThroughAnswer } from './check-secrets.js';
 
@@ -24,7 +25,7 @@ jest.mock('../../lib/admin/handler.js', () => {
     const path =
       context?.path !== undefined
         ? context.path
-        : below(handler.normalizeBasePath(base), new URL(request.url).pathname);
+        : below(normalizeBasePath(base), new URL(request.url).pathname);
     const problem = answers.problem(context?.method ?? request.method, path, answer);
     if (problem !== null) problems.push(problem);
     jest

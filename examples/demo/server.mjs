@@ -1,6 +1,6 @@
-// A host application with hookplane in it: an Express app with its own route and the control plane at /admin, a SQLite
-// file, a worker, and receivers to deliver to. Run it with `npm run demo`; Ctrl-C stops it, a second start finds its
-// data.
+// A host application with hookplane in it: an Express app with its own route, the control plane at /admin and the
+// dashboard at /webhooks, a SQLite file, a worker, and receivers to deliver to. Run it with `npm run demo`; Ctrl-C stops
+// it, a second start finds its data.
 //   PORT            where it listens; 0 takes any free port. Default 3000
 //   DEMO_DATA_DIR   where it keeps its data. Default .demo in the repository
 import { once } from 'node:events';
@@ -11,7 +11,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import express from 'express';
 import { bearerToken, createSender, sqliteStore } from 'hookplane';
-import { adminMiddleware } from 'hookplane/express';
+import { adminMiddleware, dashboardMiddleware } from 'hookplane/express';
 import { logger, printEvents, textOf } from './console.mjs';
 import { registerEndpoints } from './endpoints.mjs';
 import { createReceiver } from './receiver.mjs';
@@ -45,6 +45,7 @@ const sender = createSender({
 
 const app = express();
 app.use('/admin', adminMiddleware(sender, { authorize, logger }));
+app.use('/webhooks', dashboardMiddleware({ adminUrl: '/admin', title: 'Webhooks of the demo', logger }));
 app.post('/orders', express.json(), async (request, response) => {
   const message = await sender.send({ type: 'order.created', data: request.body, tenantId: 'acme' });
   response.status(202).json({ messageId: message.id });
@@ -85,6 +86,7 @@ async function run() {
   console.log(`
 hookplane demo
 
+  dashboard      ${url}/webhooks/
   control plane  ${url}/admin
   tokens         demo-admin-token (sees every tenant), demo-acme-tenant-token (bound to the tenant acme)
   receiver       ${receiverUrl}

@@ -1,12 +1,13 @@
+import { normalizeBasePath, pathBelow } from '../model/base-path.js';
 import { HookplaneError } from '../model/errors.js';
 import { createId } from '../model/ids.js';
+import { type KnownKeys, unknownKey } from '../model/known-keys.js';
 import { defaultLogger, type Logger, safeLogger } from '../model/logger.js';
 import type { SenderScope } from '../model/scope.js';
 import type { Sender } from '../sender/sender.js';
 import { type Authorize, type Caller, decide, isSafe } from './authorize.js';
 import { readJsonObject, type SharedBody, shareBody } from './body.js';
 import { readHeaders, readQuery } from './input.js';
-import { type KnownKeys, unknownKey } from './known-keys.js';
 import { openApiWriter } from './openapi/document.js';
 import { createReport } from './report.js';
 import {
@@ -108,7 +109,7 @@ export function createControlPlane(sender: Sender, options: AdminHandlerOptions)
 
   async function answer(request: Request, context: HostContext, requestId: () => string): Promise<Answer> {
     const pathname = publicPath(request);
-    const path = context.path === undefined ? relativePath(pathname(), basePath) : context.path;
+    const path = context.path === undefined ? pathBelow(basePath, pathname()) : context.path;
     const match: Match =
       path === null ? { kind: 'none' } : router.match(context.method ?? request.method, path);
 
@@ -245,26 +246,4 @@ function locationOf(id: string, pathname: string, prefixKnown: boolean): string 
   const collection = pathname.replace(/\/$/, '');
   if (prefixKnown) return `${collection}/${id}`;
   return collection === pathname ? `${collection.slice(collection.lastIndexOf('/') + 1)}/${id}` : id;
-}
-
-/**
- * Without a slash at its end, and spelled as the paths of requests are, whose URLs are normalised.
- * @throws HookplaneError `INVALID_OPTIONS`
- */
-export function normalizeBasePath(basePath: string): string {
-  const trimmed = basePath.replace(/\/+$/, '');
-  if (trimmed !== '' && !/^\/[^?#]*$/.test(trimmed)) {
-    throw new HookplaneError(
-      'INVALID_OPTIONS',
-      `basePath must begin with "/" and have no query: ${JSON.stringify(basePath)}`,
-    );
-  }
-  return trimmed === '' ? '' : new URL(`http://localhost${trimmed}`).pathname;
-}
-
-/** Null when the path is not under the prefix. */
-function relativePath(pathname: string, basePath: string): string | null {
-  if (basePath === '') return pathname;
-  if (pathname === basePath) return '/';
-  return pathname.startsWith(`${basePath}/`) ? pathname.slice(basePath.length) : null;
 }

@@ -1,18 +1,16 @@
 import { createServerAdapter, Response as LightResponse } from '@whatwg-node/server';
-import {
-  type AdminHandlerOptions,
-  createControlPlane,
-  type HostContext,
-  normalizeBasePath,
-} from '../admin/handler.js';
+import { type AdminHandlerOptions, createControlPlane, type HostContext } from '../admin/handler.js';
 import { createReport } from '../admin/report.js';
 import { toResponse } from '../admin/response.js';
+import { normalizeBasePath } from '../model/base-path.js';
 import type { Sender } from '../sender/sender.js';
-import { createNodeMiddleware, type FetchContext, type NodeMiddleware } from './node-bridge.js';
-import { type HostRequest, mountPath } from './target.js';
+import { pathBelowBase } from './base-path.js';
+import { createNodeMiddleware, type NodeMiddleware } from './node-bridge.js';
 
 export type { FromHostOptions, HostSession } from './authorize.js';
 export { fromSession, fromUser } from './authorize.js';
+export type { DashboardMiddlewareOptions } from './dashboard.js';
+export { dashboardMiddleware } from './dashboard.js';
 export type { NodeMiddleware } from './node-bridge.js';
 
 /** `authorize` finds `{ req, res }` of the host framework under `host`, with whatever earlier middleware put there. */
@@ -43,7 +41,7 @@ export function adminMiddleware(sender: Sender, options: AdminMiddlewareOptions 
   const handleRequest = adapter.handleRequest as (request: Request) => Response | Promise<Response>;
   return createNodeMiddleware(
     async (request: AskedRequest, context) => {
-      request[CONTEXT] = basePath === '' ? context : { ...context, path: pathBelow(basePath, context) };
+      request[CONTEXT] = basePath === '' ? context : { ...context, path: pathBelowBase(basePath, context) };
       return handleRequest(request);
     },
     { onError: (error, { requestId }) => report(error, requestId) },
@@ -54,16 +52,3 @@ export function adminMiddleware(sender: Sender, options: AdminMiddlewareOptions 
 const CONTEXT = Symbol('context');
 
 type AskedRequest = Request & { [CONTEXT]?: HostContext };
-
-/**
- * What follows `basePath` in the public path; where the host mounts by itself as well, in the path below its mount.
- * Null for a path that is in neither.
- */
-function pathBelow(basePath: string, { path, host }: FetchContext): string | null {
-  return withoutPrefix(basePath, mountPath(host.req as HostRequest) + path) ?? withoutPrefix(basePath, path);
-}
-
-function withoutPrefix(prefix: string, path: string): string | null {
-  if (path === prefix) return '/';
-  return path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : null;
-}

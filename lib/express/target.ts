@@ -43,6 +43,11 @@ export function mountPath(req: HostRequest): string {
   return path === '/' ? original : '';
 }
 
+/** The path the caller used, as it was sent: what mounts have taken off is in it, a slash at its end, too. */
+export function publicPath({ originalUrl, url }: HostRequest): string {
+  return parseTarget(typeof originalUrl === 'string' ? originalUrl : (url ?? '/')).path;
+}
+
 /** The URL the caller used. For reading only: its path is normalised, and `Host` is the caller's word. */
 export function publicUrl(req: HostRequest, target: Target): string {
   return `${scheme(req)}://${authority(req)}${mountPath(req)}${target.path}${target.search}`;

@@ -1,6 +1,6 @@
 import { type DynamicModule, Inject, type MiddlewareConsumer, Module, type NestModule } from '@nestjs/common';
 import { ApplicationConfig, HttpAdapterHost } from '@nestjs/core';
-import { adminMiddleware } from '../express/index.js';
+import { adminMiddleware, dashboardMiddleware, type NodeMiddleware } from '../express/index.js';
 import type { Sender } from '../sender/sender.js';
 import { mountMiddleware } from './mount.js';
 import {
@@ -61,13 +61,19 @@ export class HookplaneModule implements NestModule {
   }
 
   configure(consumer: MiddlewareConsumer): void {
-    const { path, useGlobalPrefix, controlPlane } = this.settings;
-    if (path === null) return;
-    mountMiddleware(adminMiddleware(this.sender, controlPlane), path, {
-      consumer,
-      adapter: this.host.httpAdapter,
-      globalPrefix: this.config.getGlobalPrefix(),
-      useGlobalPrefix,
-    });
+    const { path, useGlobalPrefix, controlPlane, dashboard } = this.settings;
+    const mounts: [string, NodeMiddleware][] = [];
+    if (path !== null) mounts.push([path, adminMiddleware(this.sender, controlPlane)]);
+    if (dashboard) mounts.push([dashboard.path, dashboardMiddleware(dashboard.options)]);
+    // One may be below the other, which answers all that comes to it.
+    mounts.sort(([a], [b]) => b.length - a.length);
+    for (const [at, middleware] of mounts) {
+      mountMiddleware(middleware, at, {
+        consumer,
+        adapter: this.host.httpAdapter,
+        globalPrefix: this.config.getGlobalPrefix(),
+        useGlobalPrefix,
+      });
+    }
   }
 }

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Authorize, AuthorizeInfo, Decision } from '../authorize.js';
-import { type KnownKeys, unknownKey } from '../known-keys.js';
+import { type KnownKeys, unknownKey } from '../../model/known-keys.js';
 import { invalidOptions } from './invalid-options.js';
 
 const invalid = invalidOptions('bearerToken');

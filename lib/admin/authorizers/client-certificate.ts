@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { type Authorize, type AuthorizeInfo, type Decision, decide, toDecision } from '../authorize.js';
 import { CROSS_SITE, createCrossSiteGuard, type CrossSiteOptions } from './cross-site.js';
-import { type KnownKeys, unknownKey } from '../known-keys.js';
+import { type KnownKeys, unknownKey } from '../../model/known-keys.js';
 import { invalidOptions } from './invalid-options.js';
 import { nodeRequest } from './node-request.js';
 import { xfccValue } from './xfcc.js';

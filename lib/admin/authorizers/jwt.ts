@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import { within } from '../../model/deadline.js';
 import { isHookplaneError } from '../../model/errors.js';
 import { type Authorize, type AuthorizeInfo, type Decision, decide, toDecision } from '../authorize.js';
-import { type KnownKeys, unknownKey } from '../known-keys.js';
+import { type KnownKeys, unknownKey } from '../../model/known-keys.js';
 import { INVALID_BEARER, MISSING_BEARER, readBearer } from './bearer-token.js';
 import { invalidOptions } from './invalid-options.js';
 import { type JwtKeyOptions, readJwtKey } from './jwt-key.js';

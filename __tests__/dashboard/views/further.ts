@@ -1,0 +1,116 @@
+import { waitFor } from '../../support/wait-for.js';
+import type { Dashboard } from '../opened-page.js';
+
+/** Tests of the views, on the dashboard that is handed over. */
+export function testFurther(dashboard: () => Dashboard): void {
+  it('tells on the overview how things are and what asks for attention', async () => {
+    const { sender, receiver, open } = dashboard();
+    receiver.answer('/failing', 500);
+    await sender.endpoints.create({
+      url: receiver.url('/failing'),
+      types: ['attention.needed'],
+      retry: { delaysSeconds: [], jitter: 0 },
+    });
+    const { id } = await sender.endpoints.create({ url: receiver.url('/held'), types: ['never.sent'] });
+    await sender.endpoints.disable(id);
+    await sender.send({ type: 'attention.needed', data: 1 });
+    const page = await open('#/');
+    await page.getByText('Healthy', { exact: true }).waitFor();
+    await page.getByText('1 worker').waitFor();
+    await page.getByRole('link', { name: receiver.url('/held') }).waitFor();
+    await page.getByRole('link', { name: 'attention.needed' }).click();
+    await page.getByRole('heading', { name: 'attention.needed' }).waitFor();
+  });
+
+  it('is brought up to date while it is looked at, unless that is paused', async () => {
+    const { sender, open } = dashboard();
+    const page = await open('#/messages?type=live.view');
+    await page.getByText('Nothing matches').waitFor();
+    await sender.send({ type: 'live.view', data: 1 });
+    await page.getByRole('link', { name: 'live.view' }).waitFor();
+    await page.getByRole('button', { name: 'Live' }).click();
+    expect(await page.getByRole('button', { name: 'Live' }).getAttribute('aria-pressed')).toBe('false');
+    let asked = 0;
+    page.on('request', () => asked++);
+    // Longer than a view waits before it is read again.
+    await page.waitForTimeout(4500);
+    expect(asked).toBe(0);
+    await page.getByRole('button', { name: 'Live' }).click();
+    await waitFor(() => asked > 0);
+  });
+
+  it('sets the rate limit of a tenant, and deletes the tenant once its name is typed', async () => {
+    const { sender, open } = dashboard();
+    await sender.tenants.setMetadata('doomed', { plan: 'trial' });
+    const page = await open('#/tenants');
+    await page.getByRole('button', { name: 'Limit: doomed' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Per second').fill('-1');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.locator('.issue').waitFor();
+    await dialog.getByLabel('Per second').fill('12.5');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('cell', { name: '12.5/s, burst 13', exact: true }).waitFor();
+    expect((await sender.tenants.get('doomed')).rateLimit).toEqual({ perSecond: 12.5, burst: 13 });
+
+    await page.getByRole('button', { name: 'Delete: doomed' }).click();
+    const confirm = dialog.getByRole('button', { name: 'Delete tenant' });
+    expect(await confirm.isDisabled()).toBe(true);
+    await dialog.getByRole('textbox').fill('doomed');
+    await confirm.click();
+    await dialog.waitFor({ state: 'detached' });
+    await expect(sender.tenants.get('doomed')).rejects.toMatchObject({ code: 'TENANT_NOT_FOUND' });
+  });
+
+  it('generates keys, and forgets them when the view is left', async () => {
+    const page = await dashboard().open('#/keys');
+    await page.getByRole('region', { name: 'Key pair' }).getByRole('button', { name: 'Generate' }).click();
+    await page.locator('code', { hasText: /^whsk_/ }).waitFor();
+    await page.locator('code', { hasText: /^whpk_/ }).waitFor();
+    await page.getByRole('link', { name: 'Audit' }).click();
+    await page.getByRole('link', { name: 'Keys' }).click();
+    await page.getByRole('heading', { name: 'Key pair' }).waitFor();
+    expect(await page.locator('code').count()).toBe(0);
+  });
+
+  it('copies a secret to the clipboard', async () => {
+    const { open } = dashboard();
+    const page = await open('#/keys', { permissions: ['clipboard-read', 'clipboard-write'] });
+    await page
+      .getByRole('region', { name: 'Shared secret' })
+      .getByRole('button', { name: 'Generate' })
+      .click();
+    const secret = await page.locator('code', { hasText: /^whsec_/ }).textContent();
+    await page.getByRole('button', { name: 'Copy: Signing secret' }).click();
+    await page.getByRole('button', { name: 'Copied: Signing secret' }).waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(secret);
+  });
+
+  it('shows who changed what, and filters it', async () => {
+    const { sender, receiver, open } = dashboard();
+    const { id } = await sender.endpoints.create({ url: receiver.url('/audited'), types: ['never.sent'] });
+    const caller = sender.forCaller({ actor: { id: 'usr_7', name: 'Grace' }, requestId: 'req_1' });
+    await caller.endpoints.update(id, { description: 'new' });
+    const page = await open('#/audit?actor=usr_7');
+    const row = page.locator('tbody tr');
+    await row.waitFor();
+    expect(await row.textContent()).toMatch(/Endpoint changed[\s\S]*description[\s\S]*Grace/);
+    await page.getByLabel('What').selectOption('endpoints.delete');
+    await page.getByText('Nothing matches').waitFor();
+    await page.getByLabel('What').selectOption('');
+    await page.getByRole('link', { name: id }).click();
+    await page.getByRole('heading', { name: receiver.url('/audited') }).waitFor();
+  });
+
+  it('says that the control plane cannot be reached, and finds it again', async () => {
+    const { open } = dashboard();
+    const page = await open('#/messages');
+    await page.getByRole('heading', { name: 'Messages' }).waitFor();
+    await page.route('**/admin/**', (route) => route.abort());
+    await page.getByRole('link', { name: 'Audit' }).click();
+    await page.getByText('cannot be reached', { exact: false }).waitFor();
+    await page.unroute('**/admin/**');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('cannot be reached', { exact: false }).waitFor({ state: 'detached' });
+  });
+}

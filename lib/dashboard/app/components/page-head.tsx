@@ -1,0 +1,46 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { configuration } from '../configuration.js';
+import { Icon } from './icons.js';
+
+interface PageHeadProps {
+  title: string;
+  lead?: ComponentChildren;
+  /** Where the view belongs to. */
+  back?: { href: string; text: string };
+  /** Monospaced, for ids. */
+  mono?: boolean;
+  children?: ComponentChildren;
+}
+
+let shownBefore = false;
+
+/** The heading of a view. It takes the focus when the view is come to, so that it is read out and tabbing begins here. */
+export function PageHead({ title, lead, back, mono = false, children }: PageHeadProps) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    // Not on arrival: the browser begins at the beginning by itself.
+    if (shownBefore) heading.current?.focus({ preventScroll: true });
+    shownBefore = true;
+  }, []);
+  useEffect(() => {
+    document.title = `${title} · ${configuration.title}`;
+  }, [title]);
+  return (
+    <div class="page-head">
+      <div>
+        {back && (
+          <a class="back" href={back.href}>
+            <Icon name="back" size={12} />
+            {back.text}
+          </a>
+        )}
+        <h1 ref={heading} tabIndex={-1} class={mono ? 'mono wrap' : 'wrap'}>
+          {title}
+        </h1>
+        {lead && <div class="lead wrap">{lead}</div>}
+      </div>
+      {children && <div class="line">{children}</div>}
+    </div>
+  );
+}

@@ -1,0 +1,123 @@
+import type { ComponentChildren } from 'preact';
+import type { EndpointStats, StatsBucket } from '../../../client/index.js';
+import { formatClock, formatDay, formatDuration, formatNumber, formatPercent } from '../format.js';
+import { t } from '../texts.js';
+import { Plot } from './plot.js';
+
+/** How far back the plots go, and how fine they are. */
+export const STAT_RANGES = {
+  hour: { ms: 3_600_000, interval: 'minute' },
+  day: { ms: 86_400_000, interval: 'hour' },
+  week: { ms: 7 * 86_400_000, interval: 'hour' },
+} as const;
+
+export type StatRange = keyof typeof STAT_RANGES;
+
+export function rangeOf(value: string | null): StatRange {
+  return value === 'day' || value === 'week' ? value : 'hour';
+}
+
+/** What to ask for; at the full minute, so that the answer of a moment ago is that of now. */
+export function statsRequest(range: StatRange) {
+  const { ms, interval } = STAT_RANGES[range];
+  const now = Math.ceil(Date.now() / 60_000) * 60_000;
+  return { interval, since: new Date(now - ms).toISOString() };
+}
+
+export interface Totals {
+  succeeded: number;
+  failed: number;
+  perMinute: number;
+  /** Of the newest interval that has an attempt. */
+  latest: StatsBucket | undefined;
+}
+
+export function totalsOf(stats: EndpointStats, range: StatRange): Totals {
+  const sum = (name: 'succeeded' | 'failed') =>
+    stats.buckets.reduce((total, bucket) => total + bucket[name], 0);
+  return {
+    succeeded: sum('succeeded'),
+    failed: sum('failed'),
+    perMinute: sum('succeeded') / (STAT_RANGES[range].ms / 60_000),
+    latest: stats.buckets.findLast((bucket) => bucket.p50DurationMs !== null),
+  };
+}
+
+export function StatPlots({ stats, range }: { stats: EndpointStats; range: StatRange }) {
+  const { buckets } = stats;
+  const common = {
+    times: buckets.map(({ start }) => Date.parse(start) / 1000),
+    formatAxis: range === 'week' ? formatDay : formatClock,
+    formatTime: (seconds: number) =>
+      range === 'week' ? `${formatDay(seconds)}, ${formatClock(seconds)}` : formatClock(seconds),
+    note: t.perInterval[stats.interval],
+  };
+  return (
+    <div class="stack">
+      <PlotCard title={t.attempts}>
+        <Plot
+          {...common}
+          kind="bars"
+          label={t.attemptsPlot}
+          format={formatNumber}
+          series={[
+            { label: t.attemptStatus.succeeded, tone: 'success', values: buckets.map((b) => b.succeeded) },
+            { label: t.attemptStatus.failed, tone: 'danger', values: buckets.map((b) => b.failed) },
+          ]}
+        />
+      </PlotCard>
+      <div class="halves">
+        <PlotCard title={t.successRate}>
+          <Plot
+            {...common}
+            kind="lines"
+            top={1}
+            label={t.successPlot}
+            format={(share) => formatPercent(share, 1)}
+            series={[{ label: t.successRate, tone: 'success', values: buckets.map(shareOf) }]}
+          />
+        </PlotCard>
+        <PlotCard title={t.latency}>
+          <Plot
+            {...common}
+            kind="lines"
+            label={t.latencyPlot}
+            format={formatDuration}
+            series={[
+              { label: 'p50', tone: 'a', values: buckets.map((b) => b.p50DurationMs) },
+              { label: 'p95', tone: 'b', values: buckets.map((b) => b.p95DurationMs) },
+            ]}
+          />
+        </PlotCard>
+      </div>
+    </div>
+  );
+}
+
+function shareOf({ succeeded, failed }: StatsBucket): number | null {
+  return succeeded + failed === 0 ? null : succeeded / (succeeded + failed);
+}
+
+function PlotCard({ title, children }: { title: string; children: ComponentChildren }) {
+  return (
+    <section class="card">
+      <div class="card-head">
+        <h2>{title}</h2>
+      </div>
+      <div class="card-body">{children}</div>
+    </section>
+  );
+}
+
+export function RangeSwitch({ range, onChange }: { range: StatRange; onChange: (range: StatRange) => void }) {
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset cannot be laid out in a line everywhere
+    <div class="segments" role="group" aria-label={t.range}>
+      {(Object.keys(STAT_RANGES) as StatRange[]).map((each) => (
+        <button key={each} type="button" aria-pressed={each === range} onClick={() => onChange(each)}>
+          {t.ranges[each]}
+        </button>
+      ))}
+    </div>
+  );
+}
