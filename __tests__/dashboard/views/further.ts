@@ -17,6 +17,8 @@ export function testFurther(dashboard: () => Dashboard): void {
     const page = await open('#/');
     await page.getByText('Healthy', { exact: true }).waitFor();
     await page.getByText('1 worker').waitFor();
+    await page.getByText(/^of [\d,]+ attempts$/).waitFor();
+    await page.locator('.uplot canvas').nth(2).waitFor();
     await page.getByRole('link', { name: receiver.url('/held') }).waitFor();
     await page.getByRole('link', { name: 'attention.needed' }).click();
     await page.getByRole('heading', { name: 'attention.needed' }).waitFor();

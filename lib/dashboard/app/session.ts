@@ -1,7 +1,7 @@
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import { type AdminClient, createAdminClient, isAdminClientError } from '../../client/index.js';
-import { type Caller, readCaller } from './caller.js';
+import type { CallerRecord } from '../../model/caller.js';
 
 const TOKEN_KEY = 'hookplane.token';
 
@@ -11,7 +11,7 @@ export type SessionState =
   | { kind: 'signed-out'; refused: boolean }
   | { kind: 'denied'; reason: string }
   | { kind: 'failed'; error: unknown }
-  | { kind: 'ready'; caller: Caller };
+  | { kind: 'ready'; caller: CallerRecord };
 
 export interface Session {
   readonly client: AdminClient;
@@ -62,7 +62,7 @@ export function createSession(adminUrl: string): Session {
     const asked = token;
     become({ kind: 'starting' });
     try {
-      const caller = await readCaller(client);
+      const caller = await client.caller();
       if (asked === token) become({ kind: 'ready', caller });
     } catch (error) {
       if (asked !== token) return;
@@ -115,7 +115,7 @@ function writeToken(token: string | null): void {
 
 export interface Access {
   client: AdminClient;
-  caller: Caller;
+  caller: CallerRecord;
   session: Session;
   /** Sees every tenant. */
   isOperator: boolean;

@@ -149,7 +149,6 @@ export const generalTexts = {
   successPlot: 'Success rate over time',
   latencyPlot: 'Latency over time, p50 and p95',
   asTable: 'As a table',
-  noStats: 'This control plane has no statistics over all endpoints. Each endpoint has its own.',
   failedMessages: 'Failed messages',
   noFailed: 'No message has failed.',
   pausedEndpoints: 'Paused endpoints',

@@ -1,12 +1,10 @@
 import type { ComponentChildren } from 'preact';
-import { isAdminClientError } from '../../../client/index.js';
 import { EndpointBadge, MessageBadge } from '../components/badge.js';
 import { noteEndpoints } from '../components/endpoint-link.js';
 import { PageHead } from '../components/page-head.js';
 import { RangeSwitch, rangeOf, StatPlots, statsRequest, totalsOf } from '../components/stat-plots.js';
 import { Loaded, Loading, Stale } from '../components/states.js';
 import { Time } from '../components/time.js';
-import type { LaterCalls } from '../caller.js';
 import { formatDuration, formatNumber, formatPercent, NONE } from '../format.js';
 import { useLive } from '../live.js';
 import { href, type Route, setQuery } from '../query-state.js';
@@ -22,16 +20,7 @@ export function OverviewView({ route }: { route: Route }) {
   const health = useLive('health', (signal) => client.health({ signal }));
   const stats = useLive(
     `stats:${range}`,
-    async (signal) => {
-      const { stats: read } = client as LaterCalls;
-      try {
-        return (await read?.(statsRequest(range), { signal })) ?? null;
-      } catch (error) {
-        // A control plane of an earlier version has none.
-        if (isAdminClientError(error) && error.code === 'ROUTE_NOT_FOUND') return null;
-        throw error;
-      }
-    },
+    (signal) => client.stats(statsRequest(range), { signal }),
     range === 'hour' ? 5000 : 15_000,
   );
   const totals = stats.data ? totalsOf(stats.data, range) : undefined;
@@ -66,40 +55,32 @@ export function OverviewView({ route }: { route: Route }) {
               note: health.data.oldestPendingAge === null ? t.nothingDue : t.overdue,
             }}
           </Tile>
-          {stats.data !== null && (
-            <>
-              <Tile caption={t.perMinute}>
-                {totals && {
-                  figure: formatNumber(Math.round(totals.perMinute * 10) / 10),
-                  note: t.inRange[range],
-                }}
-              </Tile>
-              <Tile caption={t.successRate}>
-                {totals && {
-                  figure: formatPercent(totals.succeeded, all),
-                  note: t.ofAttempts(formatNumber(all)),
-                }}
-              </Tile>
-              <Tile caption={t.latencyTile}>
-                {totals && {
-                  figure: totals.latest ? formatDuration(totals.latest.p50DurationMs ?? 0) : NONE,
-                  note: totals.latest
-                    ? t.p95Note(formatDuration(totals.latest.p95DurationMs ?? 0))
-                    : t.noAttempts,
-                }}
-              </Tile>
-            </>
-          )}
+          <Tile caption={t.perMinute}>
+            {totals && {
+              figure: formatNumber(Math.round(totals.perMinute * 10) / 10),
+              note: t.inRange[range],
+            }}
+          </Tile>
+          <Tile caption={t.successRate}>
+            {totals && {
+              figure: formatPercent(totals.succeeded, all),
+              note: t.ofAttempts(formatNumber(all)),
+            }}
+          </Tile>
+          <Tile caption={t.latencyTile}>
+            {totals && {
+              figure: totals.latest ? formatDuration(totals.latest.p50DurationMs ?? 0) : NONE,
+              note: totals.latest
+                ? t.p95Note(formatDuration(totals.latest.p95DurationMs ?? 0))
+                : t.noAttempts,
+            }}
+          </Tile>
         </div>
-        {stats.data === null ? (
-          <p class="notice">{t.noStats}</p>
-        ) : (
-          <div class="plots">
-            <Loaded data={stats.data} error={stats.error} reload={stats.reload} lines={9}>
-              {(read) => <StatPlots stats={read} range={range} />}
-            </Loaded>
-          </div>
-        )}
+        <div class="plots">
+          <Loaded data={stats.data} error={stats.error} reload={stats.reload} lines={9}>
+            {(read) => <StatPlots stats={read} range={range} />}
+          </Loaded>
+        </div>
         <div class="halves">
           <FailedMessages />
           <PausedEndpoints />
