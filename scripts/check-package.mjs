@@ -28,6 +28,7 @@ const optional = [
 /** What an entry point is there for, and may therefore load at once. Everything else optional waits for its use. */
 const entryPoints = {
   '.': [],
+  './postgres': [],
   './express': ['express'],
   './nest': ['@nestjs/common', '@nestjs/core'],
   './client': [],
@@ -54,7 +55,9 @@ try {
   const unpacked = unpack(tarball);
   const bare = install('bare', unpacked, required);
   const full = install('full', unpacked, [...required, ...optional]);
-  step('loads without the optional packages', () => checkLoading(bare, ['.', './client', './testing']));
+  step('loads without the optional packages', () =>
+    checkLoading(bare, ['.', './postgres', './client', './testing']),
+  );
   step('loads by import and by require, and no optional package with it', () =>
     checkLoading(full, Object.keys(entryPoints)),
   );

@@ -31,6 +31,8 @@ export interface Store {
   /** Opens the store and brings its schema up to date; safe to call again and at the same time. */
   open(): Promise<void>;
   close(): Promise<void>;
+  /** The clock that all processes share which share the store, where there is one. */
+  now?(): number;
 
   readonly endpoints: EndpointStore;
   readonly messages: MessageStore;

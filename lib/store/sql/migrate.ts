@@ -23,7 +23,7 @@ export async function migrate(
   now: number,
 ): Promise<void> {
   const { db } = connection;
-  const before = await connection.read(schemaVersion(db, dialect));
+  const before = await connection.read(() => schemaVersion(db, dialect));
   if (before === SCHEMA_VERSION) return;
   if (before > SCHEMA_VERSION) {
     throw new HookplaneError(
@@ -37,10 +37,11 @@ export async function migrate(
       `The store has schema version ${before}, this version of hookplane needs ${SCHEMA_VERSION}: migrate it`,
     );
   }
-  await connection.write(applyMigrations(db, dialect, now));
+  await connection.migrate(() => applyMigrations(db, dialect, now));
 }
 
 function* applyMigrations(db: Kysely<Tables>, dialect: SqlDialect, now: number): Steps<void> {
+  for (const statement of dialect.beforeMigration) yield* rawChanges(db, statement);
   yield* rawChanges(
     db,
     sql`create table if not exists hookplane_schema_migrations (

@@ -1,28 +1,21 @@
-import { type Kysely, sql } from 'kysely';
-import type { Endpoint } from '../../model/endpoint.js';
-import type { EndpointNews, NewAttempt, Settlement, Turn, TurnResult } from '../store.js';
+import type { Kysely } from 'kysely';
+import type { NewAttempt, Settlement, Turn, TurnResult } from '../store.js';
 import type { SqlDialect } from './dialect.js';
-import { pauseActive } from './endpoints.js';
 import { rollUp, rollUpDelivered } from './roll-up.js';
-import { toEndpoint, toJson } from './rows.js';
+import { toJson } from './rows.js';
 import type { Tables } from './schema.js';
-import {
-  type BulkInsert,
-  type BulkUpdate,
-  type Steps,
-  firstOf,
-  changesOf,
-  insertRows,
-  updateRows,
-} from './steps.js';
+import { type BulkInsert, type BulkUpdate, type Steps, firstOf, insertRows, updateRows } from './steps.js';
 
-/** Records outcomes and what they say of the endpoints. */
+/**
+ * Records outcomes.
+ * @returns the indexes of those that were refused
+ */
 export function* settle(
   db: Kysely<Tables>,
   dialect: SqlDialect,
-  { owner, settlements, news, now }: Pick<Turn, 'owner' | 'settlements' | 'news' | 'now'>,
-): Steps<Pick<TurnResult, 'refused' | 'paused' | 'recovered'>> {
-  if (settlements.length === 0) return { refused: [], paused: [], recovered: [] };
+  { owner, settlements, now }: Pick<Turn, 'owner' | 'settlements' | 'now'>,
+): Steps<TurnResult['refused']> {
+  if (settlements.length === 0) return [];
   const moved = yield* moveDeliveries(owner, settlements);
   yield* recordAttempts(db, settlements, moved);
   const finished = settlements.flatMap((each, index) =>
@@ -31,14 +24,7 @@ export function* settle(
   const simple = yield* rollUpDelivered(finished, now);
   const others = finished.filter((_, index) => !simple[index]);
   yield* rollUp(db, dialect, others, now);
-  const paused: Endpoint[] = [];
-  const recovered: TurnResult['recovered'] = [];
-  for (const each of news) {
-    if (each.succeeded) recovered.push(...(yield* forgetFailures(db, each, now)));
-    paused.push(...(yield* applyNews(db, each, now)));
-  }
-  const refused = [...moved.keys()].filter((index) => !moved[index]);
-  return { refused, paused, recovered };
+  return [...moved.keys()].filter((index) => !moved[index]);
 }
 
 const SETTLED: BulkUpdate = {
@@ -164,47 +150,4 @@ function* whatIsKept(
   );
   if (recorded) return 'nothing';
   return row.payload === null ? 'history' : 'whole';
-}
-
-function newsOf(db: Kysely<Tables>, { endpointId, url }: EndpointNews) {
-  return db.updateTable('hookplane_endpoints').where('id', '=', endpointId).where('url', '=', url);
-}
-
-/** Answers the endpoint if it had failed: of several processes that tell of a success, to one. */
-function* forgetFailures(
-  db: Kysely<Tables>,
-  news: EndpointNews,
-  now: number,
-): Steps<TurnResult['recovered']> {
-  const before = yield* firstOf(
-    db.selectFrom('hookplane_endpoints').select('failing_since').where('id', '=', news.endpointId),
-  );
-  const healthy = newsOf(db, news).set({ failing_since: null, slow_until: null, slow_step: 0 });
-  const row = yield* firstOf(healthy.where('failing_since', 'is not', null).returningAll());
-  if (row) return [{ endpoint: toEndpoint(row), failingSince: before?.failing_since ?? now }];
-  yield* changesOf(healthy);
-  return [];
-}
-
-/** Answers the endpoint if the news paused it. */
-function* applyNews(db: Kysely<Tables>, news: EndpointNews, now: number): Steps<Endpoint[]> {
-  const endpoint = newsOf(db, news);
-  if (!news.succeeded && news.failedAt !== null) {
-    yield* changesOf(endpoint.set({ failing_since: news.failedAt }).where('failing_since', 'is', null));
-  }
-  if (news.slowUntil !== null) {
-    yield* changesOf(
-      endpoint.set((eb) => ({
-        slow_step: eb('slow_step', '+', 1),
-        slow_until: sql<number>`case when slow_until > ${news.slowUntil} then slow_until else ${news.slowUntil} end`,
-      })),
-    );
-  }
-  if (!news.pause) return [];
-  const before = news.pause.reason === 'failing' ? news.pause.failingBefore : undefined;
-  const paused = yield* pauseActive(db, undefined, news.endpointId, news.pause.reason, now, {
-    url: news.url,
-    failingBefore: before,
-  });
-  return paused ? [paused] : [];
 }
