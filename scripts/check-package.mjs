@@ -28,6 +28,7 @@ const optional = [
 /** What an entry point is there for, and may therefore load at once. Everything else optional waits for its use. */
 const entryPoints = {
   '.': [],
+  './postgres': [],
   './express': ['express'],
   './nest': ['@nestjs/common', '@nestjs/core'],
   './client': [],
@@ -56,7 +57,7 @@ try {
   const bare = install('bare', unpacked, required);
   const full = install('full', unpacked, [...required, ...optional]);
   step('loads without the optional packages', () =>
-    checkLoading(bare, ['.', './client', './dashboard', './testing']),
+    checkLoading(bare, ['.', './postgres', './client', './dashboard', './testing']),
   );
   step('serves the dashboard by import and by require', () => checkDashboard(bare));
   step('loads by import and by require, and no optional package with it', () =>

@@ -114,13 +114,13 @@ describe('a read-only caller', () => {
   it.each([...changing, 'PUT /endpoints', 'OPTIONS /endpoints', 'POST /nowhere', 'POST /'])(
     'is refused %s, of whose body nothing is read',
     async (route) => {
-      const before = dump(plane);
+      const before = await dump(plane);
       for (const each of [decision, { ...decision, tenantId: 'acme' }]) {
         const body = countedBody(inPieces(BODY));
         expectError(await ask(each, route, { body: body.stream }), 'FORBIDDEN', READ_ONLY);
         expect(body.pulled()).toBe(0);
       }
-      expect(dump(plane)).toEqual(before);
+      expect(await dump(plane)).toEqual(before);
       expect(onError).not.toHaveBeenCalled();
     },
   );
@@ -142,7 +142,7 @@ describe('a read-only caller', () => {
 
   it('is shown no signing secret, of its tenant or of another, and none that is not there', async () => {
     const { id } = await plane.sender.endpoints.create({ url: 'https://example.com/hook', tenantId: 'acme' });
-    const before = dump(plane);
+    const before = await dump(plane);
     for (const each of [decision, { ...decision, tenantId: 'acme' }, { ...decision, tenantId: 'other' }]) {
       for (const method of ['GET', 'HEAD']) {
         for (const path of [
@@ -156,7 +156,7 @@ describe('a read-only caller', () => {
         }
       }
     }
-    expect(dump(plane)).toEqual(before);
+    expect(await dump(plane)).toEqual(before);
     expect((await ask({ allow: true }, `GET /endpoints/${id}/secret`)).body.secret).toMatch(/^whsec_/);
   });
 

@@ -23,10 +23,10 @@ beforeAll(async () => {
 const routeOf = (operation: string) => REQUESTS[operation]!(tenant).route;
 
 describe('a body that is none', () => {
-  beforeAll(() => {
-    before = dump(plane);
+  beforeAll(async () => {
+    before = await dump(plane);
   });
-  afterEach(() => expect(dump(plane)).toEqual(before));
+  afterEach(async () => expect(await dump(plane)).toEqual(before));
 
   const TEXTS: [string, string | Uint8Array][] = [
     ['half an object', '{"url":"https'],
@@ -118,13 +118,13 @@ describe('a body that is none', () => {
 
 describe('a body that is too large', () => {
   it.each(READING)('$operation reads no more than the limit and a chunk', async ({ operation }) => {
-    before = dump(plane);
+    before = await dump(plane);
     const chunk = 16_384;
     const body = countedBody(filler(10 * 1024 * 1024, chunk));
     expectError(await plane.ask(routeOf(operation), { body: body.stream }), 'BODY_TOO_LARGE');
     expect(body.pulled()).toBeLessThanOrEqual(LIMIT + chunk);
     expect(body.canceled()).toBe(true);
-    expect(dump(plane)).toEqual(before);
+    expect(await dump(plane)).toEqual(before);
   });
 
   it('is not read at all when its length says so', async () => {
@@ -196,14 +196,14 @@ describe('a body of another type', () => {
   ];
 
   it.each(TYPES)('%s', async (type) => {
-    before = dump(plane);
+    before = await dump(plane);
     for (const { operation } of READING) {
       const body = countedBody(inPieces(JSON.stringify({ url: URL })));
       const asked = { body: body.stream, headers: { 'content-type': type } };
       expectError(await plane.ask(routeOf(operation), asked), 'UNSUPPORTED_MEDIA_TYPE');
       expect(body.pulled()).toBe(0);
     }
-    expect(dump(plane)).toEqual(before);
+    expect(await dump(plane)).toEqual(before);
   });
 
   it('none', async () => {

@@ -8,9 +8,9 @@ beforeAll(async () => {
   plane = await openPlane({ lifetime: 'file' });
   endpointId = (await plane.sender.endpoints.create({ url: 'https://example.com/hook' })).id;
   await plane.sender.send({ type: 'a', data: 1 });
-  before = dump(plane);
+  before = await dump(plane);
 });
-afterEach(() => expect(dump(plane)).toEqual(before));
+afterEach(async () => expect(await dump(plane)).toEqual(before));
 
 const enc = encodeURIComponent;
 

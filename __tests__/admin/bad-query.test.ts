@@ -10,9 +10,9 @@ let before: unknown;
 beforeAll(async () => {
   plane = await openPlane({ lifetime: 'file' });
   tenant = await plantTenant(plane, 'acme', 'mark');
-  before = dump(plane);
+  before = await dump(plane);
 });
-afterEach(() => expect(dump(plane)).toEqual(before));
+afterEach(async () => expect(await dump(plane)).toEqual(before));
 
 const routeOf = (operation: string) => REQUESTS[operation]!(tenant).route;
 const LISTS = ROUTES.filter(({ query }) => query?.limit);

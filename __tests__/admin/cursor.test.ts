@@ -22,8 +22,8 @@ beforeAll(async () => {
     for (const data of [1, 2, 3]) {
       const { id } = await plane.sender.send({ type: 'x', data, tenantId });
       for (const number of [1, 2]) {
-        plantAttempt(plane, { messageId: id, endpointId, number });
-        plantAttempt(plane, { messageId: id, endpointId: otherEndpointId, number });
+        await plantAttempt(plane, { messageId: id, endpointId, number });
+        await plantAttempt(plane, { messageId: id, endpointId: otherEndpointId, number });
       }
       messageIds.push(id);
     }

@@ -30,8 +30,8 @@ describe('GET /endpoints/:id/attempts', () => {
 
   it('answers what was sent to the endpoint, newest first', async () => {
     const { endpointId, messageId, attempt } = await plant();
-    const first = attempt(0, 'succeeded');
-    const second = attempt(5);
+    const first = await attempt(0, 'succeeded');
+    const second = await attempt(5);
     const answer = await plane.ask(`GET /endpoints/${endpointId}/attempts`);
     const record = {
       messageId,
@@ -59,8 +59,8 @@ describe('GET /endpoints/:id/attempts', () => {
 
   it('takes status, in the words of an attempt and of a delivery', async () => {
     const { endpointId, attempt } = await plant();
-    const succeeded = attempt(0, 'succeeded');
-    const failed = attempt(1);
+    const succeeded = await attempt(0, 'succeeded');
+    const failed = await attempt(1);
     for (const word of ['succeeded', 'delivered'])
       expect(await ids(endpointId, `status=${word}`)).toEqual([succeeded]);
     expect(await ids(endpointId, 'status=failed')).toEqual([failed]);
@@ -68,7 +68,7 @@ describe('GET /endpoints/:id/attempts', () => {
 
   it('takes since, inclusive, until, exclusive, limit and cursor', async () => {
     const { endpointId, attempt } = await plant();
-    const [a, b, c] = [attempt(0), attempt(1000), attempt(2000)];
+    const [a, b, c] = [await attempt(0), await attempt(1000), await attempt(2000)];
     expect(await ids(endpointId, `since=${at(1000)}`)).toEqual([c, b]);
     expect(await ids(endpointId, `until=${at(1000)}`)).toEqual([a]);
     expect(await ids(endpointId, `since=${at(1000)}&until=${at(2000)}&status=failed`)).toEqual([b]);
@@ -79,7 +79,7 @@ describe('GET /endpoints/:id/attempts', () => {
 
   it('does not find those of an endpoint that was deleted: they are read by message', async () => {
     const { endpointId, messageId, attempt } = await plant();
-    const id = attempt(0);
+    const id = await attempt(0);
     await plane.sender.endpoints.delete(endpointId);
     expectError(await plane.ask(`GET /endpoints/${endpointId}/attempts`), 'ENDPOINT_NOT_FOUND');
     const { attempts } = (await plane.ask(`GET /messages/${messageId}/attempts`)).body;
@@ -90,9 +90,9 @@ describe('GET /endpoints/:id/attempts', () => {
 describe('GET /endpoints/:id/stats', () => {
   it('answers the last 24 hours, hour by hour', async () => {
     const { endpointId, attempt } = await plant();
-    for (const ms of [0, 1, 2]) attempt(ms, 'succeeded');
-    attempt(3);
-    attempt(-HOUR);
+    for (const ms of [0, 1, 2]) await attempt(ms, 'succeeded');
+    await attempt(3);
+    await attempt(-HOUR);
     const answer = await plane.ask(`GET /endpoints/${endpointId}/stats`);
     const empty = { succeeded: 0, failed: 0, p50DurationMs: null, p95DurationMs: null };
     // It is noon to the millisecond: the hour that begins now is the last one.
@@ -110,7 +110,7 @@ describe('GET /endpoints/:id/stats', () => {
 
   it('takes since, until and interval', async () => {
     const { endpointId, attempt } = await plant();
-    attempt(61_000, 'succeeded');
+    await attempt(61_000, 'succeeded');
     const query = `since=${at(0)}&until=${at(180_000)}&interval=minute`;
     const answer = await plane.ask(`GET /endpoints/${endpointId}/stats?${query}`);
     expect(answer.body).toMatchObject({
@@ -181,7 +181,7 @@ describe('POST /endpoints/:id/test', () => {
   it('answers the attempt, and stores nothing but that it was made', async () => {
     const { receiver, id } = await reachable();
     receiver.answer('/hook', { status: 500, body: 'out of order' });
-    const before = dump(plane);
+    const before = await dump(plane);
     expectAnswer(await plane.ask(`POST /endpoints/${id}/test`), 200, {
       id: anId('att'),
       messageId: anId('msg'),
@@ -201,7 +201,7 @@ describe('POST /endpoints/:id/test', () => {
       nextAttemptAt: null,
     });
     const record: unknown = expect.objectContaining({ operation: 'endpoints.test', target_id: id });
-    expect(dump(plane)).toEqual({ ...before, hookplane_audit_log: [record] });
+    expect(await dump(plane)).toEqual({ ...before, hookplane_audit_log: [record] });
   });
 
   it('takes type and data', async () => {

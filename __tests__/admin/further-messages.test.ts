@@ -64,7 +64,7 @@ describe('POST /messages', () => {
 
   it('refuses a key that was used for something else', async () => {
     await send(MESSAGE, 'k');
-    const before = dump(plane);
+    const before = await dump(plane);
     for (const other of [
       { ...MESSAGE, data: 1 },
       { ...MESSAGE, type: 'a' },
@@ -72,11 +72,11 @@ describe('POST /messages', () => {
       expectError(await send(other, 'k'), 'IDEMPOTENCY_CONFLICT');
       expectError(await send({ ...other, idempotencyKey: 'k' }), 'IDEMPOTENCY_CONFLICT');
     }
-    expect(dump(plane)).toEqual(before);
+    expect(await dump(plane)).toEqual(before);
   });
 
   it('refuses two keys that differ, and one that is none', async () => {
-    const before = dump(plane);
+    const before = await dump(plane);
     for (const [inBody, inHeader] of [
       ['a', 'b'],
       ['a', ''],
@@ -90,7 +90,7 @@ describe('POST /messages', () => {
       const json = inBody === undefined ? MESSAGE : { ...MESSAGE, idempotencyKey: inBody };
       expectIssues(await send(json, inHeader), 'MESSAGE_VALIDATION', ['idempotencyKey']);
     }
-    expect(dump(plane)).toEqual(before);
+    expect(await dump(plane)).toEqual(before);
   });
 
   it('keeps the keys of tenants apart', async () => {
@@ -114,10 +114,10 @@ describe('POST /messages', () => {
   });
 
   it('names every field that is wrong, and stores nothing', async () => {
-    const before = dump(plane);
+    const before = await dump(plane);
     const answer = await send({ type: 'no type', channels: [], colour: 'red', id: 'msg_1' });
     expectIssues(answer, 'MESSAGE_VALIDATION', ['type', 'data', 'channels', 'colour', 'id']);
-    expect(dump(plane)).toEqual(before);
+    expect(await dump(plane)).toEqual(before);
   });
 
   it('says under which prefix it is mounted', async () => {
@@ -165,19 +165,19 @@ describe('DELETE /messages/:id/payload', () => {
     const canary = 'CANARY-7d2f';
     const { id: endpointId } = await plane.sender.endpoints.create({ url: URL });
     const { id: messageId } = await plane.sender.send({ type: 'a', data: canary });
-    plantAttempt(plane, { messageId, endpointId });
+    await plantAttempt(plane, { messageId, endpointId });
     plane.database.prepare('update hookplane_attempts set response_body = ?').run(`you said ${canary} to us`);
-    expect(JSON.stringify(dump(plane))).toContain(canary);
+    expect(JSON.stringify(await dump(plane))).toContain(canary);
     await plane.ask(`DELETE /messages/${messageId}/payload`);
-    expect(JSON.stringify(dump(plane))).not.toContain(canary);
+    expect(JSON.stringify(await dump(plane))).not.toContain(canary);
   });
 
   it('answers the same again', async () => {
     const { messageId } = await plantTenant(plane, 'acme', 'mark');
     await plane.ask(`DELETE /messages/${messageId}/payload`);
-    const before = dump(plane);
+    const before = await dump(plane);
     expect((await plane.ask(`DELETE /messages/${messageId}/payload`)).status).toBe(204);
-    expect(dump(plane)).toEqual(before);
+    expect(await dump(plane)).toEqual(before);
   });
 
   it('leaves nothing to replay or to reconcile', async () => {

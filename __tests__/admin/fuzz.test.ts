@@ -11,7 +11,7 @@ const REQUESTS_A_RUN = 25;
 let plane: Plane;
 beforeAll(async () => {
   plane = await openPlane({ lifetime: 'file' });
-  plantWorker(plane);
+  await plantWorker(plane);
 });
 
 /** Text that breaks things: escapes, separators, names of every object, what JSON and SQL are made of. */

@@ -14,7 +14,7 @@ const seriesIn = (text: string) =>
 describe('GET /metrics', () => {
   it('answers what the sender says, as the text format of Prometheus', async () => {
     const plane = await openPlane();
-    plantWorker(plane);
+    await plantWorker(plane);
     await plantTenant(plane, 'acme', 'mark');
     const answer = await plane.ask('GET /metrics');
     expect(answer.status).toBe(200);
@@ -26,7 +26,7 @@ describe('GET /metrics', () => {
 
   it('answers a caller that is bound to a tenant its own outbox and nothing else', async () => {
     const plane = await openPlane();
-    plantWorker(plane);
+    await plantWorker(plane);
     await plantTenant(plane, 'acme', 'mark');
     await plantTenant(plane, 'other', 'else');
     await plane.sender.send({

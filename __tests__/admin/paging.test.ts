@@ -176,8 +176,8 @@ const LISTS: List[] = [
       messageId = await send(START, 0);
     },
     async insert(startedAt, number) {
-      plantAttempt(plane, { messageId, endpointId, number, startedAt, status: 'succeeded' });
-      return plantAttempt(plane, { messageId, endpointId, number, startedAt });
+      await plantAttempt(plane, { messageId, endpointId, number, startedAt, status: 'succeeded' });
+      return await plantAttempt(plane, { messageId, endpointId, number, startedAt });
     },
     page: get(
       () => `/endpoints/${endpointId}/attempts?status=failed&since=2026-01-01`,

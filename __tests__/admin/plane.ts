@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { AdminHandler, AdminHandlerOptions, HostContext } from '../../lib/admin/handler.js';
 import { createAdminHandler, createControlPlane } from '../../lib/admin/handler.js';
@@ -8,7 +7,8 @@ import type { Issue } from '../../lib/model/errors.js';
 import { sqliteStore } from '../../lib/store/sqlite.js';
 import { type Lifetime, onCleanUp } from '../support/clean-up.js';
 import { type Clock, createClock } from '../support/clock.js';
-import { startSender, type TestSender, type TestSenderOptions, temporaryFolder } from '../support/sender.js';
+import { startSender, type TestSender, type TestSenderOptions } from '../support/sender.js';
+import { newPlace, onPostgres, rowsAt, storeAt } from '../support/test-store.js';
 
 export const START = Date.parse('2026-01-15T12:00:00.000Z');
 export const START_ISO = '2026-01-15T12:00:00.000Z';
@@ -69,14 +69,16 @@ const unsendable = () => ({
 });
 
 /**
- * A control plane over a sender on a SQLite file. The sender is not started, so that nothing but the requests of the
+ * A control plane over a sender with a store of its own. The sender is not started, so that nothing but the requests of the
  * test changes anything, and its clock stands still.
  */
 export async function openPlane({ admin, lifetime = 'test', ...options }: PlaneOptions = {}): Promise<Plane> {
-  const database = await openDatabase(lifetime);
+  const file = await newPlace(lifetime);
+  const database = onPostgres ? null : openDatabase(file, lifetime);
   const clock = createClock(START);
   const sender = await startSender({
-    store: sqliteStore({ database, synchronous: 'normal' }),
+    file,
+    store: database ? sqliteStore({ database, synchronous: 'normal' }) : await storeAt(file),
     started: false,
     lifetime,
     now: clock.now,
@@ -96,7 +98,10 @@ export async function openPlane({ admin, lifetime = 'test', ...options }: PlaneO
   return {
     sender,
     handler,
-    database,
+    get database() {
+      if (!database) throw new Error('A test that asks the database itself is one of SQLite: see sqliteTest');
+      return database;
+    },
     clock,
     faults,
     ask: (route, { context, ...asked } = {}) =>
@@ -110,8 +115,8 @@ export function hostedHandler(sender: Sender, options: AdminHandlerOptions) {
   return async (request: Request, context: HostContext = {}) => toResponse(await plane(request, context));
 }
 
-async function openDatabase(lifetime: Lifetime): Promise<Database.Database> {
-  const database = new Database(join(await temporaryFolder(lifetime), 'hookplane.sqlite'));
+function openDatabase(file: string, lifetime: Lifetime): Database.Database {
+  const database = new Database(file);
   onCleanUp(lifetime, 'folder', async () => database.close());
   return database;
 }
@@ -153,14 +158,8 @@ export async function answerOf(answering: Promise<Response>): Promise<Answer> {
 }
 
 /** Everything that is stored, row by row: two that are equal mean that nothing was changed in between. */
-export function dump({ database }: Plane): Record<string, unknown[]> {
-  const tables = database
-    .prepare("select name from sqlite_master where type = 'table' and name like 'hookplane%' order by name")
-    .pluck()
-    .all() as string[];
-  return Object.fromEntries(
-    tables.map((name) => [name, database.prepare(`select * from ${name} order by 1, 2`).all()]),
-  );
+export function dump({ sender }: Plane): Promise<Record<string, unknown[]>> {
+  return rowsAt(sender.file);
 }
 
 /** What is wrong with which field, in the order of the answer. */

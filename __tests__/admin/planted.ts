@@ -1,3 +1,4 @@
+import { executeAt } from '../support/test-store.js';
 import type { Plane } from './plane.js';
 
 export interface PlantedTenant {
@@ -44,12 +45,14 @@ export async function plantTenant(plane: Plane, tenantId: string, mark: string):
     channels: [mark],
     idempotencyKey: mark,
   });
-  const attemptIds = [1, 2].map((number) =>
-    plantAttempt(plane, { messageId: message.id, endpointId: endpoint.id, number, mark }),
-  );
-  plane.database
-    .prepare('update hookplane_deliveries set attempt_count = 2, last_error = ? where message_id = ?')
-    .run(mark, message.id);
+  const attemptIds: string[] = [];
+  for (const number of [1, 2]) {
+    attemptIds.push(
+      await plantAttempt(plane, { messageId: message.id, endpointId: endpoint.id, number, mark }),
+    );
+  }
+  const changed = 'update hookplane_deliveries set attempt_count = 2, last_error = ? where message_id = ?';
+  await executeAt(sender.file, changed, [mark, message.id]);
   return { tenantId, endpointId: endpoint.id, messageId: message.id, attemptIds, secret };
 }
 
@@ -63,7 +66,7 @@ export interface PlantedAttempt {
 }
 
 /** Writes an attempt as a worker would have, without a receiver. Answers its id. */
-export function plantAttempt(plane: Plane, attempt: PlantedAttempt): string {
+export async function plantAttempt(plane: Plane, attempt: PlantedAttempt): Promise<string> {
   const { messageId, endpointId, number = 1, status = 'failed', mark = 'none' } = attempt;
   planted += 1;
   const id = `att_${String(planted).padStart(32, '0')}`;
@@ -86,26 +89,30 @@ export function plantAttempt(plane: Plane, attempt: PlantedAttempt): string {
     next_attempt_at: null,
   };
   const columns = Object.keys(row);
-  plane.database
-    .prepare(
-      `insert into hookplane_attempts (${columns.map((name) => `"${name}"`).join(', ')})
-      values (${columns.map((name) => `@${name}`).join(', ')})`,
-    )
-    .run(row);
+  const places = columns.map(() => '?').join(', ');
+  const names = columns.map((name) => `"${name}"`).join(', ');
+  await executeAt(
+    plane.sender.file,
+    `insert into hookplane_attempts (${names}) values (${places})`,
+    Object.values(row),
+  );
   return id;
 }
 
 /** Says that a worker is alive, so that health is good without one that delivers. */
-export function plantWorker(plane: Plane): void {
-  plane.database
-    .prepare('insert into hookplane_workers (id, heartbeat_at) values (?, ?)')
-    .run('wrk_planted', plane.clock.now());
+export async function plantWorker({ sender, clock }: Plane): Promise<void> {
+  const row = ['wrk_planted', clock.now()];
+  await executeAt(sender.file, 'insert into hookplane_workers (id, heartbeat_at) values (?, ?)', row);
 }
 
 /** Says that what a message owes has ended so. */
-export function plantDeliveries(plane: Plane, messageId: string, status: 'delivered' | 'failed'): void {
-  plane.database
-    .prepare('update hookplane_deliveries set status = ?, delivered_at = ? where message_id = ?')
-    .run(status, status === 'delivered' ? plane.clock.now() : null, messageId);
-  plane.database.prepare('update hookplane_messages set status = ? where id = ?').run(status, messageId);
+export async function plantDeliveries(
+  { sender, clock }: Plane,
+  messageId: string,
+  status: 'delivered' | 'failed',
+): Promise<void> {
+  const ended = 'update hookplane_deliveries set status = ?, delivered_at = ? where message_id = ?';
+  await executeAt(sender.file, ended, [status, status === 'delivered' ? clock.now() : null, messageId]);
+  const rolledUp = 'update hookplane_messages set status = ? where id = ?';
+  await executeAt(sender.file, rolledUp, [status, messageId]);
 }

@@ -147,12 +147,12 @@ describe('a segment is decoded once', () => {
   });
 
   it('an escaped slash makes no other route', async () => {
-    const before = dump(plane);
+    const before = await dump(plane);
     const answer = await plane.ask(`POST /endpoints/${tenant.endpointId}%2Fdisable`);
     expectError(answer, 'METHOD_NOT_ALLOWED');
     expectError(await plane.ask(`GET /messages/${tenant.messageId}%2Fattempts`), 'MESSAGE_NOT_FOUND');
     expectError(await plane.ask(`DELETE /tenants/x%2F..%2F${tenant.tenantId}`), 'TENANT_NOT_FOUND');
-    expect(dump(plane)).toEqual(before);
+    expect(await dump(plane)).toEqual(before);
   });
 
   it('a letter of a route may be escaped', async () => {
@@ -203,7 +203,7 @@ describe('HEAD works wherever GET does', () => {
 
 describe('a method that a path does not have', () => {
   it.each(PATHS)('on %s is answered 405 with those it has', async (path) => {
-    const before = dump(plane);
+    const before = await dump(plane);
     const allow = methodsOf(path);
     for (const method of METHODS.filter((each) => !allow.includes(each))) {
       // A Request makes a standard method upper case.
@@ -218,7 +218,7 @@ describe('a method that a path does not have', () => {
         if (method !== 'HEAD') expectError(answer, 'METHOD_NOT_ALLOWED');
       }
     }
-    expect(dump(plane)).toEqual(before);
+    expect(await dump(plane)).toEqual(before);
   });
 
   it.each(['TRACE', 'CONNECT', 'TRACK', 'get', ''])('that no Request can have: %j', async (method) => {
@@ -236,13 +236,13 @@ describe('a method that a path does not have', () => {
   });
 
   it('is not changed by a header or a parameter', async () => {
-    const before = dump(plane);
+    const before = await dump(plane);
     for (const name of ['x-http-method-override', 'x-http-method', 'x-method-override']) {
       const answer = await plane.ask(`GET /tenants/${tenant.tenantId}`, { headers: { [name]: 'DELETE' } });
       expect(answer.status).toBe(200);
     }
     expectError(await plane.ask(`GET /tenants/${tenant.tenantId}?_method=DELETE`), 'INVALID_QUERY');
-    expect(dump(plane)).toEqual(before);
+    expect(await dump(plane)).toEqual(before);
   });
 });
 

@@ -111,10 +111,10 @@ describe('§4 POST /endpoints', () => {
   });
 
   it('§4 POST /endpoints names every field that is wrong, and makes nothing', async () => {
-    const before = dump(plane);
+    const before = await dump(plane);
     const answer = await create({ url: 'http://10.0.0.1/', colour: 'red', maxInFlight: 0, secret: 'x' });
     expectIssues(answer, 'ENDPOINT_VALIDATION', ['maxInFlight', 'colour', 'url', 'secret']);
-    expect(dump(plane)).toEqual(before);
+    expect(await dump(plane)).toEqual(before);
   });
 });
 
@@ -155,11 +155,11 @@ describe('§4 PATCH /endpoints/:id', () => {
     '§4 PATCH /endpoints/:id cannot change %s',
     async (name) => {
       const { id } = (await create({ tenantId: 'acme' })).body;
-      const before = dump(plane);
+      const before = await dump(plane);
       const answer = await plane.ask(`PATCH /endpoints/${id}`, { json: { [name]: 'x', description: 'y' } });
       expectIssues(answer, 'ENDPOINT_VALIDATION', [name]);
       expect(answer.body.issues![0]!.message).toBe('cannot be set');
-      expect(dump(plane)).toEqual(before);
+      expect(await dump(plane)).toEqual(before);
     },
   );
 });
@@ -241,7 +241,7 @@ describe('§4 POST /endpoints/:id/rotate-secret', () => {
 
   it('§4 POST /endpoints/:id/rotate-secret names what is wrong, and rotates nothing', async () => {
     const { id } = (await create()).body;
-    const before = dump(plane);
+    const before = await dump(plane);
     for (const [json, fields] of [
       [{ overlapSeconds: -1 }, ['overlapSeconds']],
       [{ overlapSeconds: 604_801 }, ['overlapSeconds']],
@@ -253,6 +253,6 @@ describe('§4 POST /endpoints/:id/rotate-secret', () => {
       const answer = await plane.ask(`POST /endpoints/${id}/rotate-secret`, { json });
       expectIssues(answer, 'ENDPOINT_VALIDATION', [...fields]);
     }
-    expect(dump(plane)).toEqual(before);
+    expect(await dump(plane)).toEqual(before);
   });
 });

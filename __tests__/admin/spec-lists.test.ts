@@ -25,7 +25,7 @@ describe('every list route', () => {
     messageId = (await plane.sender.sendMany(many))[0]!.id;
     multiply('hookplane_endpoints', endpointId);
     multiply('hookplane_tenants', 'acme');
-    multiply('hookplane_attempts', plantAttempt(plane, { messageId, endpointId }));
+    multiply('hookplane_attempts', await plantAttempt(plane, { messageId, endpointId }));
   });
 
   /** Copies a row until there are as many as wanted. */

@@ -53,7 +53,7 @@ describe('§4 GET /messages', () => {
     const byStatus: Record<string, string> = { unrouted };
     for (const status of ['pending', 'delivered', 'failed'] as const) {
       byStatus[status] = await send();
-      if (status !== 'pending') plantDeliveries(plane, byStatus[status], status);
+      if (status !== 'pending') await plantDeliveries(plane, byStatus[status], status);
     }
     for (const [status, id] of Object.entries(byStatus))
       expect(await listed(`status=${status}`)).toEqual([id]);
@@ -141,8 +141,8 @@ describe('§4 GET /messages/:id/attempts', () => {
   it('§4 GET /messages/:id/attempts answers the history, oldest first', async () => {
     const { id: endpointId } = await plane.sender.endpoints.create({ url: URL });
     const messageId = await send();
-    const second = plantAttempt(plane, { messageId, endpointId, number: 2, startedAt: START + 9 });
-    const first = plantAttempt(plane, { messageId, endpointId, number: 1, startedAt: START });
+    const second = await plantAttempt(plane, { messageId, endpointId, number: 2, startedAt: START + 9 });
+    const first = await plantAttempt(plane, { messageId, endpointId, number: 1, startedAt: START });
     const route = `GET /messages/${messageId}/attempts`;
     const answer = await plane.ask(route);
     expect(answer.body).toEqual({
@@ -161,8 +161,8 @@ describe('§4 GET /messages/:id/attempts', () => {
   it('§4 GET /messages/:id/attempts takes status', async () => {
     const { id: endpointId } = await plane.sender.endpoints.create({ url: URL });
     const messageId = await send();
-    const failed = plantAttempt(plane, { messageId, endpointId, status: 'failed' });
-    const succeeded = plantAttempt(plane, { messageId, endpointId, number: 2, status: 'succeeded' });
+    const failed = await plantAttempt(plane, { messageId, endpointId, status: 'failed' });
+    const succeeded = await plantAttempt(plane, { messageId, endpointId, number: 2, status: 'succeeded' });
     const ids = async (status: string) =>
       (
         (await plane.ask(`GET /messages/${messageId}/attempts?status=${status}`)).body.attempts as {
@@ -184,7 +184,7 @@ describe('§4 GET /messages/:id/attempts', () => {
 
 describe('§4 GET /health', () => {
   it('§4 GET /health is 200 when healthy', async () => {
-    plantWorker(plane);
+    await plantWorker(plane);
     expectAnswer(await plane.ask('GET /health'), 200, {
       ok: true,
       outboxDepth: 0,
@@ -196,7 +196,7 @@ describe('§4 GET /health', () => {
   it('§4 GET /health is 503 with the record when no worker is alive', async () => {
     const record = { ok: false, outboxDepth: 0, oldestPendingAge: null, workerCount: 0, reason: 'no_worker' };
     expectAnswer(await plane.ask('GET /health'), 503, record);
-    plantWorker(plane);
+    await plantWorker(plane);
     plane.clock.advance(60_000);
     expectAnswer(await plane.ask('GET /health'), 503, record);
   });
@@ -205,7 +205,7 @@ describe('§4 GET /health', () => {
     await plane.sender.endpoints.create({ url: URL });
     await send();
     plane.clock.advance(300_001);
-    plantWorker(plane);
+    await plantWorker(plane);
     expectAnswer(await plane.ask('GET /health'), 503, {
       ok: false,
       outboxDepth: 1,
@@ -216,7 +216,7 @@ describe('§4 GET /health', () => {
   });
 
   it('§4 GET /health counts what active endpoints are owed, for a bound caller its own', async () => {
-    plantWorker(plane);
+    await plantWorker(plane);
     for (const tenantId of ['acme', 'other']) await plane.sender.endpoints.create({ url: URL, tenantId });
     await send({ tenantId: 'acme' });
     plane.clock.advance(1000);

@@ -31,7 +31,7 @@ const triggers = () =>
 describe('§4 POST /replay', () => {
   it('§4 POST /replay makes a finished message pending again', async () => {
     const [messageId] = await send(1);
-    plantDeliveries(plane, messageId!, 'failed');
+    await plantDeliveries(plane, messageId!, 'failed');
     expectAnswer(await plane.ask('POST /replay', { json: { messageId } }), 200, {
       replayed: 1,
       nextCursor: null,
@@ -69,7 +69,7 @@ describe('§4 POST /replay', () => {
     const [first] = await send(1, { type: 'order.paid' });
     const until = new Date(plane.clock.now()).toISOString();
     const [second] = await send(1, { type: 'order.sent' });
-    plantDeliveries(plane, second!, 'failed');
+    await plantDeliveries(plane, second!, 'failed');
     const count = async (fields: object) =>
       (await plane.ask('POST /replay', { json: { endpointId, since: SINCE, dryRun: true, ...fields } })).body
         .replayed;
@@ -84,12 +84,12 @@ describe('§4 POST /replay', () => {
 
   it('§4 POST /replay with dryRun counts and changes nothing', async () => {
     const [messageId] = await send(2);
-    const before = dump(plane);
+    const before = await dump(plane);
     for (const json of [{ messageId }, { endpointId, since: SINCE }]) {
       const answer = await plane.ask('POST /replay', { json: { ...json, dryRun: true } });
       expect(answer.body).toEqual({ replayed: 'messageId' in json ? 1 : 2, nextCursor: null });
     }
-    expect(dump(plane)).toEqual(before);
+    expect(await dump(plane)).toEqual(before);
   });
 
   it('§4 POST /replay keeps the webhook id unless freshId asks for another', async () => {
@@ -139,12 +139,12 @@ describe('§4 POST /replay', () => {
 describe('§4 POST /reconcile', () => {
   it('§4 POST /reconcile answers the ids of what was never delivered, oldest first', async () => {
     const [failed, delivered, pending] = await send(3);
-    plantDeliveries(plane, failed!, 'failed');
-    plantDeliveries(plane, delivered!, 'delivered');
-    const before = dump(plane);
+    await plantDeliveries(plane, failed!, 'failed');
+    await plantDeliveries(plane, delivered!, 'delivered');
+    const before = await dump(plane);
     const answer = await plane.ask('POST /reconcile', { json: { endpointId, since: SINCE } });
     expectAnswer(answer, 200, { messageIds: [failed, pending], nextCursor: null });
-    expect(dump(plane)).toEqual(before);
+    expect(await dump(plane)).toEqual(before);
   });
 
   it('§4 POST /reconcile takes limit and cursor, and until', async () => {
@@ -204,9 +204,9 @@ describe('§4 POST /tenants/:id/rate-limit', () => {
     [{ perSecond: null, burst: 1 }, 'burst'],
     [{ perSecond: 1, perMinute: 60 }, 'perMinute'],
   ])('§4 POST /tenants/:id/rate-limit refuses %j', async (json, field) => {
-    const before = dump(plane);
+    const before = await dump(plane);
     expectIssues(await plane.ask('POST /tenants/acme/rate-limit', { json }), 'TENANT_VALIDATION', [field]);
-    expect(dump(plane)).toEqual(before);
+    expect(await dump(plane)).toEqual(before);
   });
 
   it('§4 POST /tenants/:id/rate-limit takes a finite number alone', async () => {
@@ -217,7 +217,7 @@ describe('§4 POST /tenants/:id/rate-limit', () => {
 
 describe('§4 DELETE /tenants/:id', () => {
   it('§4 DELETE /tenants/:id removes the tenant with all that it has, and nothing else', async () => {
-    const before = dump(plane);
+    const before = await dump(plane);
     const { endpointId: gone, messageId } = await plantTenant(plane, 'gone', 'mark');
     const answer = await plane.ask('DELETE /tenants/gone');
     expect(answer).toMatchObject({ status: 204, text: '' });
@@ -226,7 +226,7 @@ describe('§4 DELETE /tenants/:id', () => {
       expect.objectContaining({ operation, tenant_id: 'gone' }),
     );
     // What stays for an hour refuses sends that had begun before, and does not name the tenant.
-    const { hookplane_deleted_tenants: remembered, ...rest } = dump(plane);
+    const { hookplane_deleted_tenants: remembered, ...rest } = await dump(plane);
     const { hookplane_deleted_tenants: none, ...expected } = before;
     expect(rest).toEqual({ ...expected, hookplane_audit_log: records });
     expect(none).toEqual([]);

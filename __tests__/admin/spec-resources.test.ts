@@ -138,7 +138,7 @@ describe('§2 Message, attempt and tenant', () => {
   it('§2 a message has an attempt history', async () => {
     const { id: endpointId } = await plane.sender.endpoints.create({ url: URL });
     const { id: messageId } = await plane.sender.send({ type: 'invoice.paid', data: 1 });
-    const id = plantAttempt(plane, { messageId, endpointId, mark: 'x' });
+    const id = await plantAttempt(plane, { messageId, endpointId, mark: 'x' });
     expectAnswer(await plane.ask(`GET /messages/${messageId}/attempts`), 200, {
       attempts: [
         {
@@ -173,7 +173,7 @@ describe('§2 Message, attempt and tenant', () => {
 
 describe('§2 Health record', () => {
   it('§2 has ok, outboxDepth, oldestPendingAge and workerCount, as the sender answers them', async () => {
-    plantWorker(plane);
+    await plantWorker(plane);
     await plane.sender.endpoints.create({ url: URL });
     await plane.sender.send({ type: 'invoice.paid', data: 1 });
     plane.clock.advance(1500);

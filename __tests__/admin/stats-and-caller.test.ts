@@ -21,9 +21,9 @@ describe('GET /stats', () => {
   it('answers the last 24 hours of all endpoints, hour by hour', async () => {
     const plane = await openPlane();
     const [acme, other] = [await plant(plane, 'acme'), await plant(plane, 'other')];
-    for (const ms of [0, 1]) acme(ms, 'succeeded');
-    other(2);
-    other(-HOUR);
+    for (const ms of [0, 1]) await acme(ms, 'succeeded');
+    await other(2);
+    await other(-HOUR);
     const empty = { succeeded: 0, failed: 0, p50DurationMs: null, p95DurationMs: null };
     expectAnswer(await plane.ask('GET /stats'), 200, {
       interval: 'hour',
@@ -40,7 +40,7 @@ describe('GET /stats', () => {
   it('takes since, until and interval', async () => {
     const plane = await openPlane();
     const attempt = await plant(plane, 'acme');
-    attempt(61_000, 'succeeded');
+    await attempt(61_000, 'succeeded');
     const query = `since=${at(0)}&until=${at(180_000)}&interval=minute`;
     expect((await plane.ask(`GET /stats?${query}`)).body).toMatchObject({
       interval: 'minute',
@@ -54,8 +54,8 @@ describe('GET /stats', () => {
   it('takes tenantId, of a bound caller its own alone', async () => {
     const plane = await openPlane();
     const [acme, other] = [await plant(plane, 'acme'), await plant(plane, 'other')];
-    acme(0);
-    for (const ms of [0, 1, 2]) other(ms);
+    await acme(0);
+    for (const ms of [0, 1, 2]) await other(ms);
     const failed = async (route: string, as?: string) => {
       const { body } = await plane.ask(route, as === undefined ? {} : { as });
       return (body.buckets as { failed: number }[]).at(-1)!.failed;

@@ -15,7 +15,7 @@ let other: PlantedTenant;
 let theirs: string[];
 beforeEach(async () => {
   plane = await openPlane();
-  plantWorker(plane);
+  await plantWorker(plane);
   own = await plantTenant(plane, OWN, 'own-mark');
   other = await plantTenant(plane, OTHER, CANARY);
   const { sender } = plane;
@@ -27,9 +27,9 @@ beforeEach(async () => {
 });
 
 /** Every row of every table that belongs to others: it names them, or something that they have. */
-function snapshotOfOthers(): unknown {
+async function snapshotOfOthers(): Promise<unknown> {
   const ofOthers = (row: unknown) => theirs.some((id) => JSON.stringify(row).includes(id));
-  return Object.entries(dump(plane)).map(([table, rows]) => [table, rows.filter(ofOthers)]);
+  return Object.entries(await dump(plane)).map(([table, rows]) => [table, rows.filter(ofOthers)]);
 }
 
 /** All that an answer says: its body, its headers, and its cursor in plain text. */
@@ -68,7 +68,7 @@ const query = fc.constantFrom(
 );
 
 it('§5.5 nothing of one tenant is in any answer to another, and nothing of it is changed', async () => {
-  const untouched = snapshotOfOthers();
+  const untouched = await snapshotOfOthers();
   const step = fc.record({
     name: fc.constantFrom(...Object.keys(requests)),
     tenant: pick,
@@ -100,7 +100,7 @@ it('§5.5 nothing of one tenant is in any answer to another, and nothing of it i
           expectNothingOfOthers(await plane.ask(next, nextAsked), next, nextAsked);
         }
       }
-      expect(snapshotOfOthers()).toEqual(untouched);
+      expect(await snapshotOfOthers()).toEqual(untouched);
     }),
     { numRuns: 250 },
   );

@@ -142,7 +142,7 @@ let owner: PlantedTenant;
 let stranger: PlantedTenant;
 beforeEach(async () => {
   plane = await openPlane();
-  plantWorker(plane);
+  await plantWorker(plane);
   owner = await plantTenant(plane, OWNER, 'owner-mark');
   plane.clock.advance(1);
   stranger = await plantTenant(plane, STRANGER, 'stranger-mark');
@@ -200,11 +200,11 @@ describe("§5.5 what is another tenant's is answered as what does not exist", ()
   });
 
   it.each(NAMING)('%s, with nothing changed', async (_name, request) => {
-    const before = dump(plane);
+    const before = await dump(plane);
     const { route, json } = request(owner);
     const answer = await plane.ask(route, { as: STRANGER, json });
     expect([200, 400, 403, 404, 422]).toContain(answer.status);
-    expect(dump(plane)).toEqual(before);
+    expect(await dump(plane)).toEqual(before);
   });
 
   it.each(['PATCH /endpoints/:id', 'POST /endpoints/:id/rotate-secret'])(
@@ -218,20 +218,20 @@ describe("§5.5 what is another tenant's is answered as what does not exist", ()
   );
 
   it('a message of the caller is not replayed to the endpoint of another tenant', async () => {
-    const before = dump(plane);
+    const before = await dump(plane);
     const mixed = (endpointId: string) =>
       plane.ask('POST /replay', { as: STRANGER, json: { messageId: stranger.messageId, endpointId } });
     const foreign = await mixed(owner.endpointId);
     expectError(foreign, 'ENDPOINT_NOT_FOUND');
     expect(withoutIds(foreign, owner)).toEqual(withoutIds(await mixed(MISSING.endpointId), MISSING));
-    expect(dump(plane)).toEqual(before);
+    expect(await dump(plane)).toEqual(before);
   });
 
   it('nobody replays a message to the endpoint of another tenant', async () => {
-    const before = dump(plane);
+    const before = await dump(plane);
     const json = { messageId: stranger.messageId, endpointId: owner.endpointId };
     expectIssues(await plane.ask('POST /replay', { json }), 'REPLAY_VALIDATION', ['endpointId']);
-    expect(dump(plane)).toEqual(before);
+    expect(await dump(plane)).toEqual(before);
   });
 });
 
@@ -240,7 +240,7 @@ describe('§5.5 403 across tenants', () => {
   const WRITES = ['tenants.setRateLimit', 'tenants.delete'];
 
   it.each(WRITES)('%s: whatever the body, whether or not the tenant exists', async (operation) => {
-    const before = dump(plane);
+    const before = await dump(plane);
     const answers = new Set<string>();
     for (const tenantId of [OWNER, 'nobody', 'x'.repeat(300), 'Stranger', ' stranger', 'ö/ü?%']) {
       const { route } = REQUESTS[operation]!({ ...owner, tenantId });
@@ -254,7 +254,7 @@ describe('§5.5 403 across tenants', () => {
       }
     }
     expect(answers.size).toBe(1);
-    expect(dump(plane)).toEqual(before);
+    expect(await dump(plane)).toEqual(before);
   });
 
   it('nowhere else', async () => {

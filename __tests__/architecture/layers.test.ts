@@ -42,6 +42,7 @@ const rules: Rules = {
         'create-sender': 'all',
       },
     },
+    postgres: { imports: { store: 'all' } },
     // All that needs no optional peer.
     'create-sender': {
       imports: { model: 'all', store: 'all', sender: 'all', admin: 'all', client: 'all', dashboard: 'all' },

@@ -60,7 +60,7 @@ describe('the records', () => {
   it('include an unhealthy health record, which is no error', async () => {
     const { client, plane, asked } = await connect();
     expect(await client.health()).toMatchObject({ ok: false, reason: 'no_worker' });
-    plantWorker(plane);
+    await plantWorker(plane);
     expect(await client.health()).toMatchObject({ ok: true, workerCount: 1 });
     expect(asked).toEqual(['GET /health', 'GET /health']);
   });

@@ -21,7 +21,7 @@ describe('a list as a whole', () => {
     const [endpoint] = (await sender.endpoints.list()).endpoints;
     const [message] = (await sender.messages.list()).messages;
     for (let number = 3; number <= 5; number++)
-      plantAttempt(plane, { messageId: message!.id, endpointId: endpoint!.id, number });
+      await plantAttempt(plane, { messageId: message!.id, endpointId: endpoint!.id, number });
 
     const limit = { limit: 2 };
     expect(await collect(client.endpoints.listAll(limit))).toEqual((await sender.endpoints.list()).endpoints);

@@ -30,7 +30,8 @@ export interface StoreUnderTest {
   close(): Promise<void>;
 }
 
-export type OpenStore = () => Promise<StoreUnderTest>;
+/** @param emptied whether the database may be one that was used before and is empty again */
+export type OpenStore = (emptied: boolean) => Promise<StoreUnderTest>;
 
 /** What every store promises the sender. */
 export function storeContract(name: string, open: OpenStore): void {
@@ -39,14 +40,19 @@ export function storeContract(name: string, open: OpenStore): void {
     const current = (): StoreUnderTest => underTest;
     const store = (): Store => underTest.store;
 
-    beforeEach(async () => {
-      underTest = await open();
-    });
     afterEach(() => underTest.close());
 
-    describe('opening', () => openingContract(current));
+    describe('opening', () => {
+      beforeEach(async () => {
+        underTest = await open(false);
+      });
+      openingContract(current);
+    });
     describe('once opened', () => {
-      beforeEach(() => store().open());
+      beforeEach(async () => {
+        underTest = await open(true);
+        await store().open();
+      });
       describe('endpoints', () => endpointStoreContract(store));
       describe('attempts of an endpoint', () => endpointAttemptsContract(store));
       describe('messages', () => messageStoreContract(store));

@@ -1,8 +1,8 @@
 import { type AddressInfo, createServer } from 'node:net';
-import { sqliteStore } from '../../lib/store/sqlite.js';
 import { createClock } from '../support/clock.js';
 import { type Answer, startReceiver } from '../support/receiver.js';
 import { startSender } from '../support/sender.js';
+import { storeAt } from '../support/test-store.js';
 import { takeTurns, untilAttempts, untilStatus } from './probe.js';
 
 const ONCE = { delaysSeconds: [], jitter: 0 };
@@ -282,7 +282,7 @@ test('what a worker has leased and never settled is taken up again when the leas
   await sender.endpoints.create({ url: receiver.url() });
   const sent = await sender.send({ type: 'a.b', data: 1 });
   // Of a worker that dies, its lease is all that is left.
-  const dead = sqliteStore({ file: sender.file });
+  const dead = await storeAt(sender.file);
   await dead.open();
   const { leased } = await dead.outbox.turn({
     owner: 'wrk_dead',

@@ -1,11 +1,10 @@
-import Database from 'better-sqlite3';
 import { createSender } from '../../lib/create-sender.js';
 import { HookplaneError } from '../../lib/model/errors.js';
 import type { Sender } from '../../lib/sender/sender.js';
-import { sqliteStore } from '../../lib/store/sqlite.js';
 import { onCleanUp } from '../support/clean-up.js';
 import { createClock, MINUTE, SECOND } from '../support/clock.js';
 import { failingStore, type Fault } from '../support/failing-store.js';
+import { newPlace, rowsAt, storeAt } from '../support/test-store.js';
 import { type Receiver, startReceiver } from '../support/receiver.js';
 import { recordingLogger } from '../support/sender.js';
 import { waitFor } from '../support/wait-for.js';
@@ -75,9 +74,8 @@ afterAll(() => void jest.useRealTimers());
  */
 async function tell(fault?: Fault): Promise<ReadonlyMap<string, number>> {
   const clock = createClock();
-  const database = new Database(':memory:');
-  onCleanUp('test', 'folder', async () => void database.close());
-  const real = sqliteStore({ database });
+  const place = await newPlace();
+  const real = await storeAt(place);
   const failing = failingStore(real, fault);
   const logger = recordingLogger();
   const settings = {
@@ -191,9 +189,10 @@ async function tell(fault?: Fault): Promise<ReadonlyMap<string, number>> {
     if (reason === 'store_unavailable') told += 1;
     return ok;
   });
-  const leased = database.prepare('select count(*) from hookplane_deliveries where lease_until is not null');
-  const pending = database.prepare("select count(*) from hookplane_deliveries where status = 'pending'");
-  await until(() => leased.pluck().get() === 0 && pending.pluck().get() === 0);
+  await until(async () => {
+    const { hookplane_deliveries: rows } = await rowsAt(place);
+    return rows!.every((row) => row.lease_until === null && row.status !== 'pending');
+  });
   await expectDeliveries(witness, owed, arrivals, fault?.when === 'after' ? 1 : 0);
   // How often the heart beats and turns are taken is a matter of time.
   if (fault && !OF_STOP.includes(fault.method)) {

@@ -1,8 +1,8 @@
-import { sqliteStore } from '../../lib/store/sqlite.js';
 import type { Store } from '../../lib/store/store.js';
 import { createClock, DAY, HOUR, SECOND } from '../support/clock.js';
 import { startReceiver } from '../support/receiver.js';
-import { startSender, temporaryFolder, type TestSender, type TestSenderOptions } from '../support/sender.js';
+import { startSender, type TestSender, type TestSenderOptions } from '../support/sender.js';
+import { newPlace, storeAt } from '../support/test-store.js';
 import { eventually } from '../support/wait-for.js';
 
 const KEYED = { type: 'invoice.paid', data: 1, idempotencyKey: 'key' };
@@ -168,7 +168,7 @@ test('two workers remove together what there is', async () => {
 });
 
 test('what has expired holds up no start, however long it takes to end it', async () => {
-  const inner = sqliteStore({ file: `${await temporaryFolder()}/store.sqlite` });
+  const inner = await storeAt(await newPlace());
   let go = () => {};
   const held = new Promise<void>((resolve) => {
     go = resolve;
@@ -191,7 +191,7 @@ test('what has expired holds up no start, however long it takes to end it', asyn
 });
 
 test('a store that fails it is told of, and it is tried again', async () => {
-  const inner = sqliteStore({ file: `${await temporaryFolder()}/store.sqlite` });
+  const inner = await storeAt(await newPlace());
   let fails = true;
   const messages: Store['messages'] = {
     ...inner.messages,

@@ -1,8 +1,7 @@
-import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { sqliteStore } from '../../lib/store/sqlite.js';
 import { startReceiver } from '../support/receiver.js';
-import { startSender, temporaryFolder } from '../support/sender.js';
+import { startSender } from '../support/sender.js';
+import { newPlace, storeAt } from '../support/test-store.js';
 import { eventually, waitFor } from '../support/wait-for.js';
 import { takeTurns, untilAttempts, untilStatus } from './probe.js';
 
@@ -120,7 +119,7 @@ describe('stopping', () => {
   });
 
   test('waits for the sign of life that it gives, and closes nothing under it', async () => {
-    const store = sqliteStore({ file: join(await temporaryFolder(), 'store.sqlite') });
+    const store = await storeAt(await newPlace());
     const gate = { renewing: false, open: (): void => {}, opened: Promise.resolve() };
     const outbox = {
       ...store.outbox,

@@ -1,24 +1,17 @@
-import Database from 'better-sqlite3';
 import { onCleanUp } from '../support/clean-up.js';
 import { startReceiver } from '../support/receiver.js';
 import { startSender, type TestSender } from '../support/sender.js';
+import { rowsAt } from '../support/test-store.js';
 import { eventually } from '../support/wait-for.js';
 
 const CANARY = 'CANARY-3b9d';
 const TENANT = `tenant ${CANARY}`;
 
 /** How many rows of each table hold the text; tables without any are left out. */
-function rowsLeft({ file }: TestSender, text = CANARY): Record<string, number> {
-  const database = new Database(file, { readonly: true });
-  const tables = database
-    .prepare("select name from sqlite_master where type = 'table' and name like 'hookplane%'")
-    .pluck()
-    .all() as string[];
-  const counts = tables.map((table) => {
-    const rows = database.prepare(`select * from ${table}`).all();
-    return [table, rows.filter((row) => JSON.stringify(row).includes(text)).length] as const;
-  });
-  database.close();
+async function rowsLeft({ file }: TestSender, text = CANARY): Promise<Record<string, number>> {
+  const counts = Object.entries(await rowsAt(file)).map(
+    ([table, rows]) => [table, rows.filter((row) => JSON.stringify(row).includes(text)).length] as const,
+  );
   return Object.fromEntries(counts.filter(([, count]) => count > 0));
 }
 
@@ -85,7 +78,9 @@ test('under load, nothing is sent of it after the deadline of a request, and not
   await eventually(() => expect(Date.now()).toBeGreaterThan(deletedAt + options.timeoutMs));
   const sent = ofTenant();
   // The canary is also what the other tenant sends; what names the tenant is the tenant's own.
-  await eventually(() => expect(Object.keys(rowsLeft(sender, TENANT))).toEqual(['hookplane_audit_log']));
+  await eventually(async () =>
+    expect(Object.keys(await rowsLeft(sender, TENANT))).toEqual(['hookplane_audit_log']),
+  );
   await eventually(() => expect(ofOther()).toBe(200));
   const last = await sender.send({ tenantId: 'other', type: 'a', data: 1 });
   await eventually(async () =>
@@ -93,8 +88,8 @@ test('under load, nothing is sent of it after the deadline of a request, and not
   );
   expect(ofTenant()).toBe(sent);
   await sender.tenants.delete('other');
-  await eventually(() => expect(rowsLeft(sender)).toEqual({ hookplane_audit_log: 1 }));
-  expect(Object.keys(rowsLeft(sender, '')).sort()).toEqual([
+  await eventually(async () => expect(await rowsLeft(sender)).toEqual({ hookplane_audit_log: 1 }));
+  expect(Object.keys(await rowsLeft(sender, '')).sort()).toEqual([
     'hookplane_audit_log',
     'hookplane_deleted_tenants',
     'hookplane_schema_migrations',
@@ -111,10 +106,10 @@ test('it is answered before all is removed, and the process goes on with it in b
   }, 1);
   onCleanUp('test', 'sender', async () => clearInterval(ticking));
   await sender.tenants.delete(TENANT);
-  expect(rowsLeft(sender).hookplane_payloads).toBeGreaterThan(0);
+  expect((await rowsLeft(sender)).hookplane_payloads).toBeGreaterThan(0);
   expect((await sender.messages.list()).messages).toEqual([]);
   await expect(sender.tenants.delete(TENANT)).rejects.toMatchObject({ code: 'TENANT_NOT_FOUND' });
-  await eventually(() => expect(rowsLeft(sender)).toEqual({ hookplane_audit_log: 1 }));
+  await eventually(async () => expect(await rowsLeft(sender)).toEqual({ hookplane_audit_log: 1 }));
   expect(turns).toBeGreaterThan(0);
 });
 
@@ -123,10 +118,10 @@ test('what a process that ends has not removed is removed by the next worker', a
   await addMessages(sender, 2000);
   await sender.tenants.delete(TENANT);
   await sender.stop();
-  expect(rowsLeft(sender).hookplane_messages).toBeGreaterThan(0);
+  expect((await rowsLeft(sender)).hookplane_messages).toBeGreaterThan(0);
   const next = await startSender({ file: sender.file });
   expect((await next.messages.list()).messages).toEqual([]);
-  await eventually(() => expect(rowsLeft(next)).toEqual({ hookplane_audit_log: 1 }));
+  await eventually(async () => expect(await rowsLeft(next)).toEqual({ hookplane_audit_log: 1 }));
 });
 
 test('whoever has its id next loses nothing, and sends under the same keys', async () => {
@@ -137,8 +132,8 @@ test('whoever has its id next loses nothing, and sends under the same keys', asy
   const { id, duplicate } = await sender.send(anew);
   expect(duplicate).toBe(false);
   expect((await sender.forTenant(TENANT).messages.list()).messages).toMatchObject([{ id }]);
-  await eventually(() => expect(rowsLeft(sender).hookplane_messages).toBe(1));
-  await eventually(() => expect(rowsLeft(sender).hookplane_deleted_tenants).toBeUndefined());
+  await eventually(async () => expect((await rowsLeft(sender)).hookplane_messages).toBe(1));
+  await eventually(async () => expect((await rowsLeft(sender)).hookplane_deleted_tenants).toBeUndefined());
   expect(await sender.send(anew)).toMatchObject({ id, duplicate: true });
   expect(await sender.tenants.get(TENANT)).toMatchObject({ id: TENANT });
 });
@@ -165,7 +160,7 @@ test('a send that its hooks keep waiting meanwhile is refused, and makes nothing
   answer(true);
   const gone = { status: 'rejected', reason: { code: 'TENANT_NOT_FOUND' } };
   expect(await sends).toMatchObject([gone, gone]);
-  expect(rowsLeft(sender)).toEqual({ hookplane_audit_log: 1 });
+  expect(await rowsLeft(sender)).toEqual({ hookplane_audit_log: 1 });
   expect((await sender.messages.list()).messages).toEqual([]);
   await sender.send(message);
   expect((await sender.messages.list()).messages).toHaveLength(1);

@@ -50,6 +50,8 @@ export function failingStore(inner: Store, fault?: Fault): FailingStore {
       get(target, name) {
         const value: unknown = Reflect.get(target, name);
         const method = `${path}${String(name)}`;
+        // These ask nothing of the database.
+        if (method === 'now' || method === 'outbox.onWake') return value;
         if (typeof value === 'function') {
           return (...given: unknown[]) => run(method, () => Reflect.apply(value, target, given));
         }

@@ -1,11 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createSender, type CreateSenderOptions } from '../../lib/create-sender.js';
 import type { Logger } from '../../lib/model/logger.js';
 import type { Sender } from '../../lib/sender/sender.js';
-import { sqliteStore } from '../../lib/store/sqlite.js';
 import { type Lifetime, onCleanUp } from './clean-up.js';
+import { newPlace, type StoredAt, storeAt } from './test-store.js';
+
+export { temporaryFolder } from './temporary-folder.js';
 
 // A machine that is busy with other things must not fail a test; none needs more than a second on an idle one.
 jest.setTimeout(30_000);
@@ -34,23 +33,16 @@ export function recordingLogger(): RecordingLogger {
   };
 }
 
-/** A folder that is removed when its lifetime ends. */
-export async function temporaryFolder(lifetime: Lifetime = 'test'): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'hookplane-'));
-  onCleanUp(lifetime, 'folder', () => rm(folder, { recursive: true, force: true }));
-  return folder;
-}
-
 export type TestSender = Sender & {
-  /** Its SQLite file; another sender made with `{ file }` shares the state. */
-  file: string;
+  /** Where its state is: another sender made with `{ file }` shares it. */
+  file: StoredAt;
   /** What it logged. */
   log: LogEntry[];
 };
 
 export type TestSenderOptions = CreateSenderOptions & {
-  /** @default a file in a folder of its own */
-  file?: string;
+  /** @default a place of its own */
+  file?: StoredAt;
   /** Begin to deliver. @default true */
   started?: boolean;
   /** When it is stopped. @default 'test' */
@@ -58,15 +50,15 @@ export type TestSenderOptions = CreateSenderOptions & {
 };
 
 /**
- * A sender on a SQLite file that may deliver to this machine by plain HTTP and looks for work every 10 ms. It is
- * stopped and its file removed when its lifetime ends.
+ * A sender on a store of its own that may deliver to this machine by plain HTTP and looks for work every 10 ms. It is
+ * stopped and its state removed when its lifetime ends.
  */
 export async function startSender(options: TestSenderOptions = {}): Promise<TestSender> {
   const { started = true, lifetime = 'test', file: given, ...senderOptions } = options;
-  const file = given ?? join(await temporaryFolder(lifetime), 'hookplane.sqlite');
+  const file = given ?? (await newPlace(lifetime));
   const logger = recordingLogger();
   const sender = createSender({
-    store: sqliteStore({ file }),
+    store: await storeAt(file),
     allowHttp: true,
     allowTargets: ['127.0.0.1'],
     pollIntervalMs: 10,

@@ -89,7 +89,7 @@ export interface SenderOptions {
   propagateTraceContext?: boolean;
   /** @default warnings and errors as Node.js process warnings */
   logger?: Logger;
-  /** The clock, in milliseconds since the epoch. @default Date.now */
+  /** The clock, in milliseconds since the epoch. @default the store's, where processes share one, or else Date.now */
   now?: () => number;
 }
 
@@ -178,7 +178,7 @@ export function resolveOptions(options: SenderOptions): ResolvedOptions {
     maxPendingAgeMs: given.maxPendingAgeMs ?? 300_000,
     propagateTraceContext: given.propagateTraceContext ?? false,
     logger: safeLogger(options.logger ?? defaultLogger),
-    now: options.now ?? Date.now,
+    now: options.now ?? options.store.now ?? Date.now,
   };
   if (resolved.leaseMs <= resolved.timeoutMs) {
     throw new HookplaneError(

@@ -154,8 +154,10 @@ export function createEngine(given: SenderOptions): Sender {
     }
 
     const heartbeat = setInterval(beat, HEARTBEAT_MS);
+    const deafen = store.outbox.onWake?.(dispatcher.wake);
     async function rest(): Promise<void> {
       clearInterval(heartbeat);
+      deafen?.();
       await beating;
     }
     return { id, client, dispatcher, beat, rest };

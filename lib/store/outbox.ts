@@ -193,6 +193,12 @@ export interface OutboxStore {
     now: number;
     audit?: NewAuditEntry | undefined;
   }): Promise<string[]>;
+  /**
+   * Calls the listener when another process may have stored something that is due, and whenever that may have gone
+   * unnoticed for a while. Absent where nobody tells; whoever listens looks for work from time to time all the same.
+   * @returns a function that ends it
+   */
+  onWake?(listener: () => void): () => void;
   /** Whether a delivery is leased at this moment. */
   inFlight(messageId: string, endpointId: string, now: number): Promise<boolean>;
   /** `tenant` undefined counts all. */

@@ -100,16 +100,21 @@ const UNAVAILABLE =
 const AFFINITY: Record<ColumnKind, string> = { text: 'text', integer: 'integer', real: 'real' };
 
 const sqliteDialect: SqlDialect = {
-  jsonRows(rows, columns) {
+  tableOf(rows, columns) {
     const fields = Object.entries(columns).map(
       ([name, kind], index) =>
         sql`cast(value ->> ${sql.lit(`$[${index}]`)} as ${sql.raw(AFFINITY[kind])}) as ${sql.ref(name)}`,
     );
     return sql`(select ${sql.join(fields)} from json_each(${JSON.stringify(rows)}))`;
   },
+  text: sql`text`,
   clustered: sql` without rowid`,
-  skipLocked: sql``,
+  busy: sql``,
+  concurrent: false,
+  skipLocked: () => sql``,
+  forUpdate: () => sql``,
   findTable: (name) => sql`select 1 from sqlite_master where type = 'table' and name = ${name}`,
+  beforeMigration: [],
   translateError(error) {
     // By their fields: an error of a native module is not of this realm's classes under every test runner.
     const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };

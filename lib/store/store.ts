@@ -33,6 +33,8 @@ export interface Store {
   close(): Promise<void>;
   /** Looks how far the schema is, whether the store is open or not, and changes nothing. */
   schema(): Promise<SchemaState>;
+  /** The clock that all processes share which share the store, where there is one. */
+  now?(): number;
 
   readonly endpoints: EndpointStore;
   readonly messages: MessageStore;

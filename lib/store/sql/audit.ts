@@ -51,7 +51,7 @@ function toColumns(audit: NewAuditEntry, tenantId: string | null): unknown[] {
 /** How many entries are removed in one transaction. */
 const REMOVAL_BATCH = 1000;
 
-export function auditStore({ read, writeRelaxed }: SqlContext): AuditStore {
+export function auditStore({ read, writeRelaxed, dialect }: SqlContext): AuditStore {
   return {
     removeBefore: (before) =>
       writeRelaxed(function* (db) {
@@ -59,7 +59,8 @@ export function auditStore({ read, writeRelaxed }: SqlContext): AuditStore {
           db,
           sql`
           delete from hookplane_audit_log where (at, id) in (
-            select at, id from hookplane_audit_log where at < ${before} order by at, id limit ${REMOVAL_BATCH})`,
+            select at, id from hookplane_audit_log where at < ${before} order by at, id limit ${REMOVAL_BATCH}
+            ${dialect.skipLocked()})`,
         );
         return removed === REMOVAL_BATCH;
       }),

@@ -1,6 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { SqlDialect } from './dialect.js';
 import { LEASED_ROWS, lanesOf, WAITING_ROWS } from './lanes.js';
+import { lockMessages } from './locks.js';
 import { rollUp } from './roll-up.js';
 import type { Tables } from './schema.js';
 import { type BulkUpdate, rawRows, type Steps, updateRows } from './steps.js';
@@ -12,6 +13,8 @@ const CANCELED: BulkUpdate = {
   table: 'hookplane_deliveries',
   set: { status: 'text', last_error: 'text', lease_owner: 'text', lease_until: 'integer' },
   key: { message_id: 'text', endpoint_id: 'text' },
+  // It may have been settled since it was found.
+  condition: "status = 'pending'",
 };
 
 interface Key {
@@ -56,15 +59,12 @@ function* cancel(
   now: number,
 ): Steps<number> {
   const found = yield* rawRows(db, which);
+  const messageIds = found.map((row) => row.message_id);
+  yield* lockMessages(db, dialect, messageIds);
   yield* updateRows(
     CANCELED,
     found.map((row) => ['canceled', 'The endpoint was deleted', null, null, row.message_id, row.endpoint_id]),
   );
-  yield* rollUp(
-    db,
-    dialect,
-    found.map((row) => row.message_id),
-    now,
-  );
+  yield* rollUp(db, dialect, messageIds, now);
   return found.length;
 }

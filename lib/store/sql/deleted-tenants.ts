@@ -64,12 +64,13 @@ export function* purgeTenant(
     sql<RemovedMessage>`
     select ${REMOVED_COLUMNS} from hookplane_messages
     where tenant_id = ${tenant_id} and (created_at, id) <= (${at}, ${message_id})
-    order by created_at, id limit ${REMOVAL_BATCH}`,
+    order by created_at, id limit ${REMOVAL_BATCH} ${dialect.forUpdate()}`,
   );
   const whole = yield* removeMessages(db, dialect, messages, Number.MAX_SAFE_INTEGER);
   if (!whole || messages.length === REMOVAL_BATCH) return;
   const keys = yield* removeKeys(
     db,
+    dialect,
     sql`tenant_id = ${tenant_id} and message is not null and (created_at, message_id) <= (${at}, ${message_id})`,
   );
   if (keys === REMOVAL_BATCH) return;
@@ -113,7 +114,7 @@ export function* deletionsOf(
   const any = yield* firstOf(db.selectFrom('hookplane_deleted_tenants').select('at').limit(1));
   if (!any) return deletions;
   const byHash = new Map([...new Set(tenantIds)].map((id) => [hashOf(id), id]));
-  const hashes = dialect.jsonRows(
+  const hashes = dialect.tableOf(
     [...byHash.keys()].map((hash) => [hash]),
     { hash: 'text' },
   );

@@ -21,7 +21,7 @@ export function endpointStore(context: SqlContext): EndpointStore {
 
     insert: (endpoint, secret, now, audit) =>
       write(function* (db) {
-        if (endpoint.tenantId !== null) yield* ensureTenants(db, [endpoint.tenantId], now);
+        if (endpoint.tenantId !== null) yield* ensureTenants(db, dialect, [endpoint.tenantId], now);
         const row = yield* rowOf(
           db
             .insertInto('hookplane_endpoints')

@@ -3,6 +3,7 @@ import type { NewAuditEntry, TenantScope } from '../store.js';
 import { appendAudit } from './audit.js';
 import { IS_KEPT } from './deleted-tenants.js';
 import type { SqlDialect } from './dialect.js';
+import { lockMessages } from './locks.js';
 import { rollUp } from './roll-up.js';
 import type { Tables } from './schema.js';
 import { changesOf, firstOf, type Steps } from './steps.js';
@@ -28,6 +29,7 @@ export function* expungeMessage(
     .select('tenant_id')
     .where('id', '=', id)
     .where(IS_KEPT);
+  yield* lockMessages(db, dialect, [id]);
   const message = yield* firstOf(tenant === undefined ? found : found.where('tenant_id', '=', tenant));
   if (!message) return false;
   const removed = yield* changesOf(db.deleteFrom('hookplane_payloads').where('message_id', '=', id));
@@ -44,7 +46,6 @@ export function* expungeMessage(
       .where('message_id', '=', id)
       .where('status', '=', 'pending'),
   );
-  // After the deliveries: a settlement that was under way has by now been waited for, and its attempt is seen.
   yield* changesOf(
     db
       .updateTable('hookplane_attempts')

@@ -1,15 +1,18 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely';
-import type { AttemptTrigger } from '../../model/message.js';
+import { type Kysely, sql } from 'kysely';
 import { spendTokens } from '../../model/rate-limit.js';
 import type { DeliveryTarget, Lane, LeasedDelivery, LeaseRequest, Shares } from '../store.js';
 import type { SqlDialect } from './dialect.js';
-import { fromJson, toEndpoint, toRateLimit } from './rows.js';
-import { IS_ACTIVE, LEASED_ROWS, lanesOf, WAITING_ROWS } from './lanes.js';
-import type { EndpointRow, MessageRow, PayloadRow, Tables } from './schema.js';
-import { type BulkUpdate, type Steps, rawRows, changesOf, updateRows } from './steps.js';
+import { findAbandoned, findLanes, type LaneRow, readDueLanes, toLane } from './due-lanes.js';
+import { fromJson, toEndpoint } from './rows.js';
+import type { MessageRow, PayloadRow, Tables } from './schema.js';
+import { changesOf, rawRows, type Steps } from './steps.js';
+import { take, type TakeOrder, type Taken } from './take.js';
 
 /** By how much a lease outlasts the deadline of an endpoint that has its own. */
 const SETTLING_MS = 15_000;
+
+/** How long a worker that counts what is taken against a limit keeps the others from it. */
+const COUNTED_MS = 10;
 
 /** Finds the lanes with due work, lets `share` say how much of each, and takes that much, oldest first. */
 export function* lease(
@@ -21,26 +24,20 @@ export function* lease(
   const abandoned = yield* findAbandoned(db, now);
   const dueAt = (id: string) => Math.min(waiting.get(id) ?? Infinity, abandoned.get(id) ?? Infinity);
   const dueIds = [...new Set([...waiting.keys(), ...abandoned.keys()])].filter((id) => dueAt(id) <= now);
-  const rows = yield* readLanes(db, dialect, dueIds, now);
+  const { rows, passedOver } = yield* readDueLanes(db, dialect, dueIds, now);
   const due = rows.map((row) => toLane(row, dueAt(row.id)));
   const shares = share(due);
   const targets = yield* readTargets(db, dialect, rows, shares, now);
 
-  const taken: Taken[] = [];
+  const orders = [...targets].map(([endpointId, { endpoint }]): TakeOrder => {
+    const longest =
+      endpoint.timeoutMs === null ? leaseMs : Math.max(leaseMs, endpoint.timeoutMs + SETTLING_MS);
+    const quota = shares.quotas.get(endpointId) ?? 0;
+    return { endpointId, quota, until: now + longest, abandoned: abandoned.has(endpointId) };
+  });
+  const taken = yield* take(db, dialect, orders, { owner, now });
   const counts = new Map<string, number>();
-  for (const [endpointId, quota] of shares.quotas) {
-    const ownTimeout = targets.get(endpointId)?.endpoint.timeoutMs ?? null;
-    const fromLane = yield* takeFromLane(db, dialect, {
-      endpointId,
-      abandoned: abandoned.has(endpointId),
-      quota,
-      owner,
-      now,
-      until: now + (ownTimeout === null ? leaseMs : Math.max(leaseMs, ownTimeout + SETTLING_MS)),
-    });
-    counts.set(endpointId, fromLane.length);
-    taken.push(...fromLane);
-  }
+  for (const row of taken) counts.set(row.endpoint_id, (counts.get(row.endpoint_id) ?? 0) + 1);
   yield* spendRates(db, due, counts, now);
 
   const messages = yield* readMessages(db, dialect, taken);
@@ -67,136 +64,13 @@ export function* lease(
   });
   const later = [...waiting.values()].filter((firstDue) => firstDue > now);
   if (shares.nextAt !== null) later.push(shares.nextAt);
+  if (passedOver) later.push(now + COUNTED_MS);
   return { leased, nextAt: earliest(later) };
-}
-
-interface LaneRow extends EndpointRow {
-  in_flight: number;
-  tenant_rate_per_second: number | null;
-  tenant_rate_burst: number | null;
-  tenant_rate_used: number | null;
-}
-
-/** Lanes, each with the time when its first delivery that nobody holds was or is due. */
-function* findLanes(db: Kysely<Tables>): Steps<Map<string, number>> {
-  const found = yield* rawRows(
-    db,
-    sql<{ id: string; first_due: number }>`
-      ${lanesOf(WAITING_ROWS)}
-      select lane.id,
-        (select min(due_at) from hookplane_deliveries where endpoint_id = lane.id and ${WAITING_ROWS}) as first_due
-      from lane where lane.id is not null and ${IS_ACTIVE}`,
-  );
-  return new Map(found.map((row) => [row.id, row.first_due]));
-}
-
-/** The same for what is leased for longer than its lease, of which there is hardly ever any. */
-function* findAbandoned(db: Kysely<Tables>, now: number): Steps<Map<string, number>> {
-  const found = yield* rawRows(
-    db,
-    sql<{ id: string; first_due: number | null }>`
-      ${lanesOf(LEASED_ROWS)}
-      select lane.id,
-        (select min(due_at) from hookplane_deliveries where endpoint_id = lane.id and lease_until <= ${now}) as first_due
-      from lane where lane.id is not null and ${IS_ACTIVE}`,
-  );
-  return new Map(found.flatMap((row) => (row.first_due === null ? [] : [[row.id, row.first_due]])));
-}
-
-/** What sharing has to know of lanes. */
-function* readLanes(
-  db: Kysely<Tables>,
-  dialect: SqlDialect,
-  endpointIds: readonly string[],
-  now: number,
-): Steps<LaneRow[]> {
-  if (endpointIds.length === 0) return [];
-  const ids = dialect.jsonRows(
-    endpointIds.map((id) => [id]),
-    { id: 'text' },
-  );
-  return yield* rawRows(
-    db,
-    sql<LaneRow>`
-      select e.*, t.rate_per_second as tenant_rate_per_second, t.rate_burst as tenant_rate_burst,
-        t.rate_used as tenant_rate_used,
-        (select count(*) from hookplane_deliveries where endpoint_id = e.id and lease_until > ${now}) as in_flight
-      from hookplane_endpoints e left join hookplane_tenants t on t.id = e.tenant_id
-      where e.id in (select id from ${ids} as r) and e.status = 'active'
-      order by e.id`,
-  );
 }
 
 /** Not by spreading into Math.min, which fails on very many. */
 function earliest(times: readonly number[]): number | null {
   return times.reduce<number | null>((first, time) => (first === null || time < first ? time : first), null);
-}
-
-function toLane(row: LaneRow, dueAt: number): Lane {
-  return {
-    endpointId: row.id,
-    tenantId: row.tenant_id,
-    dueAt,
-    slowUntil: row.slow_until,
-    slowStep: row.slow_step,
-    inFlight: row.in_flight,
-    maxInFlight: row.max_in_flight,
-    rateLimit: toRateLimit(row.rate_per_second, row.rate_burst),
-    rateUsed: row.rate_used,
-    tenantRateLimit: toRateLimit(row.tenant_rate_per_second, row.tenant_rate_burst),
-    tenantRateUsed: row.tenant_rate_used,
-  };
-}
-
-interface Taken {
-  message_id: string;
-  endpoint_id: string;
-  fence: number;
-  takeovers: number;
-  taken_over: number;
-  attempt_count: number;
-  schedule_step: number;
-  trigger: AttemptTrigger;
-  webhook_id: string | null;
-  due_at: number;
-  expires_at: number;
-}
-
-const LEASED: BulkUpdate = {
-  table: 'hookplane_deliveries',
-  set: { lease_owner: 'text', lease_until: 'integer', fence: 'integer', takeovers: 'integer' },
-  key: { message_id: 'text', endpoint_id: 'text' },
-};
-
-/** Finds, then marks: on SQLite a tenth of what one `update … where … in (select …) returning …` costs. */
-function* takeFromLane(
-  db: Kysely<Tables>,
-  dialect: SqlDialect,
-  lane: { endpointId: string; abandoned: boolean; quota: number; owner: string; now: number; until: number },
-): Steps<Taken[]> {
-  const takenOver = sql`case when lease_owner <> ${lane.owner} then 1 else 0 end`;
-  function* find(rows: RawBuilder<unknown>, quota: number): Steps<Taken[]> {
-    return yield* rawRows(
-      db,
-      sql<Taken>`
-        select message_id, endpoint_id, fence + 1 as fence, takeovers + ${takenOver} as takeovers,
-          ${takenOver} as taken_over, attempt_count, schedule_step, "trigger", webhook_id, due_at, expires_at
-        from hookplane_deliveries where endpoint_id = ${lane.endpointId} and ${rows}
-        limit ${quota} ${dialect.skipLocked}`,
-    );
-  }
-  const found = lane.abandoned
-    ? yield* find(sql`lease_until <= ${lane.now} order by lease_until`, lane.quota)
-    : [];
-  if (found.length < lane.quota) {
-    const waiting = sql`${WAITING_ROWS} and due_at <= ${lane.now} order by due_at`;
-    found.push(...(yield* find(waiting, lane.quota - found.length)));
-  }
-  yield* updateRows(
-    LEASED,
-    found.map((row) => [lane.owner, lane.until, row.fence, row.takeovers, row.message_id, row.endpoint_id]),
-  );
-  return found;
 }
 
 /** The endpoints of the lanes that have a share, with the secrets that sign at this moment. */
@@ -218,7 +92,7 @@ function* readTargets(
     });
   }
   if (targets.size === 0) return targets;
-  const ids = dialect.jsonRows(
+  const ids = dialect.tableOf(
     [...targets.keys()].map((id) => [id]),
     { id: 'text' },
   );
@@ -230,6 +104,8 @@ function* readTargets(
     order by s.created_at desc, s.id desc`,
   );
   for (const { endpoint_id, ...secret } of secrets) targets.get(endpoint_id)?.secrets.push(secret);
+  // An endpoint has a secret until it is deleted: another transaction has done so since the lanes were read.
+  for (const [id, { secrets }] of targets) if (secrets.length === 0) targets.delete(id);
   return targets;
 }
 
@@ -239,7 +115,7 @@ function* readMessages(
   taken: readonly Taken[],
 ): Steps<Map<string, LeasedDelivery['message']>> {
   if (taken.length === 0) return new Map();
-  const ids = dialect.jsonRows(
+  const ids = dialect.tableOf(
     [...new Set(taken.map((row) => row.message_id))].map((id) => [id]),
     { id: 'text' },
   );

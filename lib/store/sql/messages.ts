@@ -161,7 +161,7 @@ function narrowed(
   if (statuses) {
     narrow = narrow.where('m.status', 'in', statuses);
     // Said apart, so that the index of undelivered messages is known to hold all that is asked for.
-    if (!statuses.includes('delivered')) narrow = narrow.where('m.status', '<>', 'delivered');
+    if (!statuses.includes('delivered')) narrow = narrow.where(sql<boolean>`m.status <> 'delivered'`);
   }
   const [time, id] = endpointId === undefined ? ['m.created_at', 'm.id'] : ['d.created_at', 'd.message_id'];
   if (since !== undefined) narrow = narrow.where(sql<boolean>`${sql.ref(time!)} >= ${since}`);

@@ -24,7 +24,7 @@ export async function migrate(
   now: number,
 ): Promise<void> {
   const { db } = connection;
-  const before = await connection.read(schemaVersion(db, dialect));
+  const before = await connection.read(() => schemaVersion(db, dialect));
   if (before === SCHEMA_VERSION) return;
   if (before > SCHEMA_VERSION) {
     throw new HookplaneError(
@@ -38,17 +38,18 @@ export async function migrate(
       `The store has schema version ${before}, this version of hookplane needs ${SCHEMA_VERSION}: migrate it`,
     );
   }
-  await connection.write(applyMigrations(db, dialect, now));
+  await connection.migrate(() => applyMigrations(db, dialect, now));
 }
 
 /** How far the schema is. Changes nothing. */
 export async function schemaState(connection: SqlConnection, dialect: SqlDialect): Promise<SchemaState> {
-  const version = await connection.read(schemaVersion(connection.db, dialect));
+  const version = await connection.read(() => schemaVersion(connection.db, dialect));
   const pending = MIGRATIONS.slice(version).map((each) => ({ version: each.version, name: each.name }));
   return { version, wanted: SCHEMA_VERSION, pending };
 }
 
 function* applyMigrations(db: Kysely<Tables>, dialect: SqlDialect, now: number): Steps<void> {
+  for (const statement of dialect.beforeMigration) yield* rawChanges(db, statement);
   yield* rawChanges(
     db,
     sql`create table if not exists hookplane_schema_migrations (

@@ -4,12 +4,14 @@ import { appendAudit } from './audit.js';
 import { cancelOrphans } from './cancel.js';
 import { IS_KEPT } from './deleted-tenants.js';
 import type { SqlContext, SqlDialect } from './dialect.js';
+import { tellEndpoints } from './endpoint-news.js';
 import { LEASED_ROWS, WAITING_ROWS } from './lanes.js';
 import { lease } from './lease.js';
+import { lockMessages } from './locks.js';
 import { rollUp } from './roll-up.js';
 import type { MessageRow, Tables } from './schema.js';
 import { settle } from './settle.js';
-import { type Steps, firstOf, rowOf, rawRows, rawChanges } from './steps.js';
+import { type BulkUpdate, type Steps, firstOf, rowOf, rawRows, rawChanges, updateRows } from './steps.js';
 
 export function outboxStore(context: SqlContext): OutboxStore {
   const { read, write, writeRelaxed, dialect } = context;
@@ -17,12 +19,18 @@ export function outboxStore(context: SqlContext): OutboxStore {
     turn: (turn) =>
       writeRelaxed(function* (db) {
         const { owner, now } = turn;
-        const settled = yield* settle(db, dialect, turn);
+        const told = yield* tellEndpoints(db, dialect, turn.news, now);
+        yield* lockMessages(
+          db,
+          dialect,
+          [...turn.settlements, ...turn.release].map(({ messageId }) => messageId),
+        );
+        const refused = yield* settle(db, dialect, turn);
         if (turn.release.length > 0) yield* release(db, dialect, owner, turn.release);
         const taken = turn.lease
           ? yield* lease(db, dialect, { ...turn.lease, owner, now })
           : { leased: [], nextAt: null };
-        return { ...settled, ...taken };
+        return { refused, ...told, ...taken };
       }),
 
     renew: async (owner, leases, leaseMs, now) => {
@@ -32,15 +40,28 @@ export function outboxStore(context: SqlContext): OutboxStore {
 
     expire: (now, limit) =>
       writeRelaxed(function* (db) {
+        const over = sql`status = 'pending' and expires_at <= ${now} and (lease_until is null or lease_until <= ${now})`;
+        const found = yield* rawRows(
+          db,
+          sql<{ message_id: string; endpoint_id: string }>`
+          select message_id, endpoint_id from hookplane_deliveries where ${over} order by expires_at limit ${limit}`,
+        );
+        if (found.length === 0) return [];
+        yield* lockMessages(
+          db,
+          dialect,
+          found.map((row) => row.message_id),
+        );
+        const keys = dialect.tableOf(
+          found.map((row) => [row.message_id, row.endpoint_id]),
+          { message_id: 'text', endpoint_id: 'text' },
+        );
         const expired = yield* rawRows(
           db,
           sql<{ message_id: string; endpoint_id: string }>`
           update hookplane_deliveries set status = 'failed', lease_owner = null, lease_until = null,
             last_error = 'The message expired before it was delivered'
-          where (message_id, endpoint_id) in (
-            select message_id, endpoint_id from hookplane_deliveries
-            where status = 'pending' and expires_at <= ${now} and (lease_until is null or lease_until <= ${now})
-            order by expires_at limit ${limit} ${dialect.skipLocked})
+          where (message_id, endpoint_id) in (select message_id, endpoint_id from ${keys} as r) and ${over}
           returning message_id, endpoint_id`,
         );
         const messageIds = expired.map((row) => row.message_id);
@@ -64,6 +85,7 @@ export function outboxStore(context: SqlContext): OutboxStore {
 
     requeue: ({ endpointId, messageIds, webhookIds, expiresAt, now, audit }) =>
       write(function* (db) {
+        yield* lockMessages(db, dialect, messageIds);
         const rows = messageIds.map((id, index) => [id, webhookIds?.[index] ?? null]);
         const requeued = yield* rawRows(
           db,
@@ -71,7 +93,7 @@ export function outboxStore(context: SqlContext): OutboxStore {
           insert into hookplane_deliveries (message_id, endpoint_id, status, "trigger", attempt_count, schedule_step,
             due_at, expires_at, fence, webhook_id, created_at)
           select m.id, e.id, 'pending', 'replay', 0, 0, ${now}, ${expiresAt}, 0, r.webhook_id, m.created_at
-          from ${dialect.jsonRows(rows, { message_id: 'text', webhook_id: 'text' })} as r
+          from ${dialect.tableOf(rows, { message_id: 'text', webhook_id: 'text' })} as r
           join hookplane_messages m on m.id = r.message_id
           join hookplane_payloads p on p.message_id = m.id
           join hookplane_endpoints e on e.id = ${endpointId} and e.status = 'active'
@@ -136,7 +158,7 @@ function* readOwners(
   messageIds: readonly string[],
 ): Steps<Map<string, Pick<MessageRow, 'type' | 'tenant_id'>>> {
   if (messageIds.length === 0) return new Map();
-  const ids = dialect.jsonRows(
+  const ids = dialect.tableOf(
     [...new Set(messageIds)].map((id) => [id]),
     { id: 'text' },
   );
@@ -165,22 +187,32 @@ function* release(
   );
 }
 
+const RENEWED: BulkUpdate = {
+  table: 'hookplane_deliveries',
+  set: { lease_until: 'integer' },
+  key: { message_id: 'text', endpoint_id: 'text' },
+};
+
 function* renew(
   db: Kysely<Tables>,
   dialect: SqlDialect,
   { owner, leases, until }: { owner: string; leases: readonly LeaseKey[]; until: number },
 ): Steps<void> {
-  yield* rawChanges(
+  // What a turn of the owner's has in hand meanwhile is about to be settled, and needs no more time.
+  const held = yield* rawRows(
     db,
-    sql`
-    update hookplane_deliveries set lease_until = case when lease_until > ${until} then lease_until else ${until} end
-    from ${leaseRows(dialect, leases)} as r
-    where hookplane_deliveries.message_id = r.message_id and hookplane_deliveries.endpoint_id = r.endpoint_id
-      and hookplane_deliveries.fence = r.fence and lease_owner = ${owner}`,
+    sql<{ message_id: string; endpoint_id: string }>`
+    select d.message_id, d.endpoint_id from ${leaseRows(dialect, leases)} as r
+    join hookplane_deliveries d on d.message_id = r.message_id and d.endpoint_id = r.endpoint_id and d.fence = r.fence
+    where d.lease_owner = ${owner} and d.lease_until < ${until} ${dialect.skipLocked('d')}`,
+  );
+  yield* updateRows(
+    RENEWED,
+    held.map((row) => [until, row.message_id, row.endpoint_id]),
   );
 }
 
 function leaseRows(dialect: SqlDialect, leases: readonly LeaseKey[]): RawBuilder<unknown> {
   const rows = leases.map(({ messageId, endpointId, fence }) => [messageId, endpointId, fence]);
-  return dialect.jsonRows(rows, { message_id: 'text', endpoint_id: 'text', fence: 'integer' });
+  return dialect.tableOf(rows, { message_id: 'text', endpoint_id: 'text', fence: 'integer' });
 }

@@ -33,11 +33,11 @@ export function* removeFinished(
     db,
     sql<RemovedMessage>`
     select ${REMOVED_COLUMNS} from hookplane_messages
-    where finished_at <= ${before} order by finished_at limit ${REMOVAL_BATCH} ${dialect.skipLocked}`,
+    where finished_at <= ${before} order by finished_at limit ${REMOVAL_BATCH} ${dialect.skipLocked()}`,
   );
   const keysBefore = now - KEY_KEPT_MS;
   const whole = yield* removeMessages(db, dialect, messages, keysBefore);
-  const keys = yield* removeKeys(db, sql`message is not null and created_at <= ${keysBefore}`);
+  const keys = yield* removeKeys(db, dialect, sql`message is not null and created_at <= ${keysBefore}`);
   const endpoints = yield* forgetEndpoints(db, before);
   const more = !whole || [messages.length, keys, endpoints].includes(REMOVAL_BATCH);
   return { removed: whole ? messages.length : 0, more };
@@ -69,7 +69,7 @@ export function* removeMessages(
   keysBefore: number,
 ): Steps<boolean> {
   if (messages.length === 0) return true;
-  const ids = dialect.jsonRows(
+  const ids = dialect.tableOf(
     messages.map(({ id }) => [id]),
     { id: 'text' },
   );
@@ -105,7 +105,7 @@ export function* removeMessages(
   );
   const keys = keyed.filter((message) => message.created_at <= keysBefore).map(keyOf);
   if (keys.length > 0) {
-    const rows = dialect.jsonRows(keys, { tenant_id: 'text', key: 'text', message_id: 'text' });
+    const rows = dialect.tableOf(keys, { tenant_id: 'text', key: 'text', message_id: 'text' });
     yield* rawChanges(
       db,
       sql`
@@ -119,11 +119,16 @@ export function* removeMessages(
 }
 
 /** Removes a batch of idempotency keys; answers how many there were. */
-export function* removeKeys(db: Kysely<Tables>, which: RawBuilder<unknown>): Steps<number> {
+export function* removeKeys(
+  db: Kysely<Tables>,
+  dialect: SqlDialect,
+  which: RawBuilder<unknown>,
+): Steps<number> {
   return yield* rawChanges(
     db,
     sql`
     delete from hookplane_idempotency_keys where (tenant_id, key) in (
-      select tenant_id, key from hookplane_idempotency_keys where ${which} limit ${REMOVAL_BATCH})`,
+      select tenant_id, key from hookplane_idempotency_keys where ${which} limit ${REMOVAL_BATCH}
+      ${dialect.skipLocked()})`,
   );
 }

@@ -31,7 +31,7 @@ export function* rollUp(
   now: number,
 ): Steps<void> {
   if (messageIds.length === 0) return;
-  const ids = dialect.jsonRows(
+  const ids = dialect.tableOf(
     [...new Set(messageIds)].map((id) => [id]),
     { id: 'text' },
   );

@@ -1,29 +1,21 @@
-import { type Kysely, sql } from 'kysely';
-import type { Endpoint } from '../../model/endpoint.js';
-import type { EndpointNews, NewAttempt, Settlement, Turn, TurnResult } from '../store.js';
+import type { Kysely } from 'kysely';
+import type { NewAttempt, Settlement, Turn, TurnResult } from '../store.js';
 import type { SqlDialect } from './dialect.js';
-import { pauseActive } from './endpoints.js';
 import { rollUp, rollUpDelivered } from './roll-up.js';
-import { toEndpoint, toJson } from './rows.js';
-import type { EndpointRow, Tables } from './schema.js';
-import {
-  type BulkInsert,
-  type BulkUpdate,
-  type Steps,
-  firstOf,
-  changesOf,
-  insertRows,
-  rawRows,
-  updateRows,
-} from './steps.js';
+import { toJson } from './rows.js';
+import type { Tables } from './schema.js';
+import { type BulkInsert, type BulkUpdate, type Steps, firstOf, insertRows, updateRows } from './steps.js';
 
-/** Records outcomes and what they say of the endpoints. */
+/**
+ * Records outcomes.
+ * @returns the indexes of those that were refused
+ */
 export function* settle(
   db: Kysely<Tables>,
   dialect: SqlDialect,
-  { owner, settlements, news, now }: Pick<Turn, 'owner' | 'settlements' | 'news' | 'now'>,
-): Steps<Pick<TurnResult, 'refused' | 'paused' | 'recovered'>> {
-  if (settlements.length === 0) return { refused: [], paused: [], recovered: [] };
+  { owner, settlements, now }: Pick<Turn, 'owner' | 'settlements' | 'now'>,
+): Steps<TurnResult['refused']> {
+  if (settlements.length === 0) return [];
   const moved = yield* moveDeliveries(owner, settlements);
   yield* recordAttempts(db, settlements, moved);
   const finished = settlements.flatMap((each, index) =>
@@ -32,17 +24,7 @@ export function* settle(
   const simple = yield* rollUpDelivered(finished, now);
   const others = finished.filter((_, index) => !simple[index]);
   yield* rollUp(db, dialect, others, now);
-  const paused: Endpoint[] = [];
-  const recovered: TurnResult['recovered'] = [];
-  const succeeded = news.filter((each) => each.succeeded);
-  const troubled = yield* findTroubled(db, dialect, succeeded);
-  for (const each of succeeded) {
-    const before = troubled.get(each.endpointId);
-    if (before) recovered.push(...(yield* forgetTrouble(db, each, before)));
-  }
-  for (const each of news) paused.push(...(yield* applyNews(db, each, now)));
-  const refused = [...moved.keys()].filter((index) => !moved[index]);
-  return { refused, paused, recovered };
+  return [...moved.keys()].filter((index) => !moved[index]);
 }
 
 const SETTLED: BulkUpdate = {
@@ -170,70 +152,4 @@ function* whatIsKept(
   );
   if (recorded) return 'nothing';
   return row.payload === null ? 'history' : 'whole';
-}
-
-function newsOf(db: Kysely<Tables>, { endpointId, url }: EndpointNews) {
-  return db.updateTable('hookplane_endpoints').where('id', '=', endpointId).where('url', '=', url);
-}
-
-type Trouble = Pick<EndpointRow, 'id' | 'failing_since' | 'slow_step'>;
-
-/** Which of those that succeed had not before: hardly ever any, so one look-up for all of them is all that it costs. */
-function* findTroubled(
-  db: Kysely<Tables>,
-  dialect: SqlDialect,
-  succeeded: readonly EndpointNews[],
-): Steps<Map<string, Trouble>> {
-  if (succeeded.length === 0) return new Map();
-  const ids = dialect.jsonRows(
-    succeeded.map(({ endpointId }) => [endpointId]),
-    { id: 'text' },
-  );
-  const found = yield* rawRows(
-    db,
-    sql<Trouble>`
-    select id, failing_since, slow_step from hookplane_endpoints
-    where id in (select id from ${ids} as r) and (failing_since is not null or slow_step > 0)`,
-  );
-  return new Map(found.map((row) => [row.id, row]));
-}
-
-/** Answers the endpoint if it had failed: of several processes that tell of a success, to one. */
-function* forgetTrouble(
-  db: Kysely<Tables>,
-  news: EndpointNews,
-  before: Trouble,
-): Steps<TurnResult['recovered']> {
-  // One that was under way when it asked to be left alone does not say that it need not be.
-  if (before.slow_step > 0) {
-    const rested = newsOf(db, news).set({ slow_until: null, slow_step: 0 });
-    yield* changesOf(rested.where('slow_step', '<=', news.slowStep));
-  }
-  if (before.failing_since === null) return [];
-  const healthy = newsOf(db, news).set({ failing_since: null }).where('failing_since', 'is not', null);
-  const row = yield* firstOf(healthy.returningAll());
-  return row ? [{ endpoint: toEndpoint(row), failingSince: before.failing_since }] : [];
-}
-
-/** Answers the endpoint if the news paused it. */
-function* applyNews(db: Kysely<Tables>, news: EndpointNews, now: number): Steps<Endpoint[]> {
-  const endpoint = newsOf(db, news);
-  if (!news.succeeded && news.failedAt !== null) {
-    yield* changesOf(endpoint.set({ failing_since: news.failedAt }).where('failing_since', 'is', null));
-  }
-  if (news.slowUntil !== null) {
-    yield* changesOf(
-      endpoint.set({
-        slow_step: sql<number>`case when slow_step > ${news.slowStep} then slow_step else ${news.slowStep + 1} end`,
-        slow_until: sql<number>`case when slow_until > ${news.slowUntil} then slow_until else ${news.slowUntil} end`,
-      }),
-    );
-  }
-  if (!news.pause) return [];
-  const before = news.pause.reason === 'failing' ? news.pause.failingBefore : undefined;
-  const paused = yield* pauseActive(db, undefined, news.endpointId, news.pause.reason, now, {
-    url: news.url,
-    failingBefore: before,
-  });
-  return paused ? [paused] : [];
 }

@@ -10,7 +10,7 @@ import {
 import { HookplaneError } from '../../model/errors.js';
 import type { Tables } from './schema.js';
 import { createWalFlush, type WalFlush } from './wal-flush.js';
-import type { BulkInsert, BulkUpdate, Operation, SqlConnection, Steps } from './steps.js';
+import type { BulkInsert, BulkUpdate, Operation, SqlConnection, Steps, Work } from './steps.js';
 
 /** What is used of a database of better-sqlite3, said here so that its types need not be installed. */
 export interface BetterSqlite3Database extends SqliteDatabase {
@@ -77,6 +77,15 @@ export function connectSqlite(
     for (const row of rows) statement.run(row);
   }
 
+  function claim({ table, columns }: BulkInsert, rows: readonly (readonly unknown[])[]): boolean[] {
+    const names = Object.keys(columns);
+    const { statement } = prepare(
+      `insert into ${table} (${names.map(quote).join(', ')}) values (${names.map(() => '?').join(', ')})
+        on conflict do nothing`,
+    );
+    return rows.map((row) => Number(statement.run(row).changes) > 0);
+  }
+
   function update(
     { table, set, keep = [], key, condition }: BulkUpdate,
     rows: readonly (readonly unknown[])[],
@@ -114,6 +123,8 @@ export function connectSqlite(
         return run(operation.query.sql, operation.query.parameters);
       case 'insert':
         return insert(operation.insert, operation.rows);
+      case 'claim':
+        return claim(operation.claim, operation.rows);
       case 'update':
         return update(operation.update, operation.rows);
     }
@@ -159,6 +170,12 @@ export function connectSqlite(
     }
   }
 
+  async function write<T>(work: Work<T>): Promise<T> {
+    const result = transactRelaxed(work());
+    await wal?.flush();
+    return result;
+  }
+
   return {
     db: new Kysely<Tables>({
       dialect: {
@@ -168,13 +185,10 @@ export function connectSqlite(
         createQueryCompiler: () => new SqliteQueryCompiler(),
       },
     }),
-    read: async (steps) => drive(steps),
-    async write(steps) {
-      const result = transactRelaxed(steps);
-      await wal?.flush();
-      return result;
-    },
-    writeRelaxed: async (steps) => transactRelaxed(steps),
+    read: async (work) => drive(work()),
+    write,
+    writeRelaxed: async (work) => transactRelaxed(work()),
+    migrate: write,
     async close() {
       await wal?.close();
       prepared.clear();

@@ -8,6 +8,12 @@ export interface BulkInsert {
   columns: Readonly<Record<string, ColumnKind>>;
 }
 
+/** An insert that passes over rows whose key is taken, in the table or by a row before. */
+export interface BulkClaim extends BulkInsert {
+  /** A column that tells the rows apart. */
+  identity: string;
+}
+
 export interface BulkUpdate {
   table: keyof Tables;
   set: Readonly<Record<string, ColumnKind>>;
@@ -25,6 +31,7 @@ export type Operation =
   | { kind: 'rows'; query: CompiledQuery }
   | { kind: 'changes'; query: CompiledQuery }
   | { kind: 'insert'; insert: BulkInsert; rows: Rows }
+  | { kind: 'claim'; claim: BulkClaim; rows: Rows }
   | { kind: 'update'; update: BulkUpdate; rows: Rows };
 
 /**
@@ -70,6 +77,14 @@ export function* insertRows(insert: BulkInsert, rows: Rows): Steps<void> {
 }
 
 /**
+ * Inserts those rows whose key is free.
+ * @returns for each whether it was
+ */
+export function* claimRows(claim: BulkClaim, rows: Rows): Steps<boolean[]> {
+  return rows.length > 0 ? ((yield { kind: 'claim', claim, rows }) as boolean[]) : [];
+}
+
+/**
  * Updates at most one row for each array of values: those of `set` first, then those of `key`.
  * @returns for each whether there was such a row
  */
@@ -77,14 +92,25 @@ export function* updateRows(update: BulkUpdate, rows: Rows): Steps<boolean[]> {
   return rows.length > 0 ? ((yield { kind: 'update', update, rows }) as boolean[]) : [];
 }
 
+/**
+ * Makes the steps of a transaction. Where the database breaks one off in favour of another (a deadlock, say), it is made
+ * again: it must leave nothing behind outside the database.
+ */
+export type Work<T> = () => Steps<T>;
+
+/** Thrown by steps that found what cannot be unless another transaction came in between: they are made again. */
+export class TransactionConflict extends Error {}
+
 /** An open database: it builds statements, and runs their steps. */
 export interface SqlConnection {
   /** Builds statements in the database's dialect; it runs none. */
   db: Kysely<Tables>;
-  read<T>(steps: Steps<T>): Promise<T>;
+  read<T>(work: Work<T>): Promise<T>;
   /** In one transaction, durable when it returns. */
-  write<T>(steps: Steps<T>): Promise<T>;
+  write<T>(work: Work<T>): Promise<T>;
   /** In one transaction that a power failure, but nothing less, may undo: for what is safe to do twice. */
-  writeRelaxed<T>(steps: Steps<T>): Promise<T>;
+  writeRelaxed<T>(work: Work<T>): Promise<T>;
+  /** In one transaction that may take as long as it needs. */
+  migrate<T>(work: Work<T>): Promise<T>;
   close(): Promise<void>;
 }

@@ -2,14 +2,12 @@ import { type Kysely, sql } from 'kysely';
 import type { TenantStore } from '../store.js';
 import { appendAudit } from './audit.js';
 import { markDeleted, purgeNext, purgeTenant } from './deleted-tenants.js';
-import type { SqlContext } from './dialect.js';
+import type { SqlContext, SqlDialect } from './dialect.js';
+import { holdTenants } from './locks.js';
 import { usedUnder } from './rate-used.js';
 import { toPage, toTenant } from './rows.js';
 import type { Tables } from './schema.js';
-import { type Steps, rowsOf, firstOf, rowOf, changesOf } from './steps.js';
-
-/** A statement takes some thirty thousand parameters, and a tenant is seven of them. */
-const TENANTS_AT_ONCE = 500;
+import { type BulkClaim, type Steps, claimRows, rowsOf, firstOf, rowOf, changesOf } from './steps.js';
 
 export function tenantStore({ read, write, writeRelaxed, dialect }: SqlContext): TenantStore {
   return {
@@ -35,7 +33,7 @@ export function tenantStore({ read, write, writeRelaxed, dialect }: SqlContext):
 
     set: (id, { rateLimit, metadata }, now, audit) =>
       write(function* (db) {
-        yield* ensureTenants(db, [id], now);
+        yield* ensureTenants(db, dialect, [id], now);
         const row = yield* rowOf(
           db
             .updateTable('hookplane_tenants')
@@ -73,19 +71,31 @@ export function tenantStore({ read, write, writeRelaxed, dialect }: SqlContext):
   };
 }
 
-/** Makes the tenants that are not there yet: a tenant exists from the first endpoint or message it has. */
-export function* ensureTenants(db: Kysely<Tables>, ids: Iterable<string>, now: number): Steps<void> {
-  const rows = [...new Set(ids)].map((id) => ({ id, metadata: '{}', created_at: now, updated_at: now }));
-  for (let start = 0; start < rows.length; start += TENANTS_AT_ONCE) {
-    yield* changesOf(
-      db
-        .insertInto('hookplane_tenants')
-        .values(
-          rows
-            .slice(start, start + TENANTS_AT_ONCE)
-            .map((row) => ({ ...row, rate_per_second: null, rate_burst: null, rate_used: null })),
-        )
-        .onConflict((conflict) => conflict.column('id').doNothing()),
+const NEW_TENANTS: BulkClaim = {
+  table: 'hookplane_tenants',
+  columns: { id: 'text', metadata: 'text', created_at: 'integer', updated_at: 'integer' },
+  identity: 'id',
+};
+
+/**
+ * Makes the tenants that are not there yet: a tenant exists from the first endpoint or message it has. None of them can
+ * be deleted before the transaction ends.
+ */
+export function* ensureTenants(
+  db: Kysely<Tables>,
+  dialect: SqlDialect,
+  ids: Iterable<string>,
+  now: number,
+): Steps<void> {
+  // In order, for two transactions that make the same ones.
+  let missing = [...new Set(ids)].sort();
+  while (missing.length > 0) {
+    yield* claimRows(
+      NEW_TENANTS,
+      missing.map((id) => [id, '{}', now, now]),
     );
+    if (!dialect.concurrent) return;
+    const held = yield* holdTenants(db, dialect, missing);
+    missing = missing.filter((id) => !held.has(id));
   }
 }

@@ -5,43 +5,43 @@ import type { Migration } from './migration.js';
 export const initial: Migration = {
   version: 1,
   name: 'initial',
-  statements: (dialect) => [
+  statements: ({ text, clustered, busy }) => [
     sql`create table hookplane_tenants (
-        id text primary key, rate_per_second double precision, rate_burst bigint, rate_used double precision,
-        metadata text not null, created_at bigint not null, updated_at bigint not null)`,
+        id ${text} primary key, rate_per_second double precision, rate_burst bigint, rate_used double precision,
+        metadata ${text} not null, created_at bigint not null, updated_at bigint not null)${busy}`,
     sql`create index hookplane_tenants_by_time on hookplane_tenants (created_at, id)`,
 
     sql`create table hookplane_deleted_tenants (
-        tenant_hash text primary key, tenant_id text, at bigint not null, message_id text not null)`,
+        tenant_hash ${text} primary key, tenant_id ${text}, at bigint not null, message_id ${text} not null)`,
     // Hardly ever has it a row: of tenants of which something is left.
     sql`create unique index hookplane_deleted_tenants_by_tenant on hookplane_deleted_tenants (tenant_id)
         where tenant_id is not null`,
 
     sql`create table hookplane_endpoints (
-        id text primary key, tenant_id text, url text not null, description text, status text not null,
-        paused_reason text, paused_at bigint, types text, channels text, filter text, headers text not null,
-        metadata text not null, retry text, rate_per_second double precision, rate_burst bigint,
+        id ${text} primary key, tenant_id ${text}, url ${text} not null, description ${text}, status ${text} not null,
+        paused_reason ${text}, paused_at bigint, types ${text}, channels ${text}, filter ${text}, headers ${text} not null,
+        metadata ${text} not null, retry ${text}, rate_per_second double precision, rate_burst bigint,
         rate_used double precision, max_in_flight bigint, timeout_ms bigint, failing_since bigint, slow_until bigint,
-        slow_step bigint not null default 0, created_at bigint not null, updated_at bigint not null)`,
+        slow_step bigint not null default 0, created_at bigint not null, updated_at bigint not null)${busy}`,
     sql`create index hookplane_endpoints_by_time on hookplane_endpoints (created_at, id)`,
     sql`create index hookplane_endpoints_by_tenant on hookplane_endpoints (tenant_id, created_at, id)`,
 
     sql`create table hookplane_deleted_endpoints (
-        id text primary key, tenant_id text, created_at bigint not null, deleted_at bigint not null)`,
+        id ${text} primary key, tenant_id ${text}, created_at bigint not null, deleted_at bigint not null)`,
     sql`create index hookplane_deleted_endpoints_by_time on hookplane_deleted_endpoints (created_at, id)`,
     sql`create index hookplane_deleted_endpoints_by_tenant on hookplane_deleted_endpoints (tenant_id, created_at, id)`,
     // What retention goes by.
     sql`create index hookplane_deleted_endpoints_by_deletion on hookplane_deleted_endpoints (deleted_at)`,
 
     sql`create table hookplane_endpoint_secrets (
-        id text primary key, endpoint_id text not null, secret text not null, created_at bigint not null,
+        id ${text} primary key, endpoint_id ${text} not null, secret ${text} not null, created_at bigint not null,
         expires_at bigint)`,
     sql`create index hookplane_endpoint_secrets_by_endpoint on hookplane_endpoint_secrets (endpoint_id, created_at)`,
 
     sql`create table hookplane_messages (
-        id text primary key, tenant_id text, type text not null, channels text, status text not null,
-        idempotency_key text, created_at bigint not null, expires_at bigint not null,
-        finished_at bigint, trace_context text)${dialect.clustered}`,
+        id ${text} primary key, tenant_id ${text}, type ${text} not null, channels ${text}, status ${text} not null,
+        idempotency_key ${text}, created_at bigint not null, expires_at bigint not null,
+        finished_at bigint, trace_context ${text})${clustered}${busy}`,
     sql`create index hookplane_messages_by_time on hookplane_messages (created_at, id)`,
     sql`create index hookplane_messages_by_tenant on hookplane_messages (tenant_id, created_at, id)`,
     sql`create index hookplane_messages_by_type on hookplane_messages (type, created_at, id)`,
@@ -51,11 +51,11 @@ export const initial: Migration = {
     // What retention goes by: a message enters it when nothing is owed of it any more.
     sql`create index hookplane_messages_finished on hookplane_messages (finished_at) where finished_at is not null`,
 
-    sql`create table hookplane_payloads (message_id text primary key, payload text not null)`,
+    sql`create table hookplane_payloads (message_id ${text} primary key, payload ${text} not null)`,
 
     sql`create table hookplane_idempotency_keys (
-        tenant_id text not null, key text not null, message_id text not null, fingerprint text not null,
-        created_at bigint not null, message text, primary key (tenant_id, key))`,
+        tenant_id ${text} not null, key ${text} not null, message_id ${text} not null, fingerprint ${text} not null,
+        created_at bigint not null, message ${text}, primary key (tenant_id, key))`,
     // Of keys whose message is gone; others pay nothing for them.
     sql`create index hookplane_idempotency_keys_alone on hookplane_idempotency_keys (created_at)
         where message is not null`,
@@ -63,11 +63,11 @@ export const initial: Migration = {
         (tenant_id, created_at, message_id) where message is not null`,
 
     sql`create table hookplane_deliveries (
-        message_id text not null, endpoint_id text not null, status text not null, "trigger" text not null,
-        attempt_count bigint not null, schedule_step bigint not null, due_at bigint not null,
-        expires_at bigint not null, lease_owner text, lease_until bigint, fence bigint not null,
-        takeovers bigint not null default 0, webhook_id text, last_error text, delivered_at bigint, created_at bigint not null,
-        primary key (message_id, endpoint_id))${dialect.clustered}`,
+        message_id ${text} not null, endpoint_id ${text} not null, status ${text} not null,
+        "trigger" ${text} not null, attempt_count bigint not null, schedule_step bigint not null, due_at bigint not null,
+        expires_at bigint not null, lease_owner ${text}, lease_until bigint, fence bigint not null,
+        takeovers bigint not null default 0, webhook_id ${text}, last_error ${text}, delivered_at bigint, created_at bigint not null,
+        primary key (message_id, endpoint_id))${clustered}${busy}`,
     // A lane is an endpoint's range of this index. What is leased has left it, so that nobody walks over it.
     sql`create index hookplane_deliveries_due on hookplane_deliveries (endpoint_id, due_at)
         where status = 'pending' and lease_until is null`,
@@ -77,10 +77,10 @@ export const initial: Migration = {
     sql`create index hookplane_deliveries_by_endpoint on hookplane_deliveries (endpoint_id, created_at, message_id)`,
 
     sql`create table hookplane_attempts (
-        id text not null, message_id text not null, endpoint_id text not null, number bigint not null,
-        status text not null, "trigger" text not null, started_at bigint not null, duration_ms bigint not null,
-        request_url text not null, remote_address text, response_status bigint, response_headers text,
-        response_body text, error_kind text, error text, next_attempt_at bigint)`,
+        id ${text} not null, message_id ${text} not null, endpoint_id ${text} not null, number bigint not null,
+        status ${text} not null, "trigger" ${text} not null, started_at bigint not null, duration_ms bigint not null,
+        request_url ${text} not null, remote_address ${text}, response_status bigint, response_headers ${text},
+        response_body ${text}, error_kind ${text}, error ${text}, next_attempt_at bigint)`,
     sql`create index hookplane_attempts_by_message on hookplane_attempts (message_id, started_at, id)`,
     // Every attempt pays for an entry. Outcome and duration are part of it so that counting reads no row.
     sql`create index hookplane_attempts_by_endpoint on hookplane_attempts
@@ -89,12 +89,12 @@ export const initial: Migration = {
     sql`create index hookplane_attempts_failed on hookplane_attempts (endpoint_id, started_at, id)
         where status = 'failed'`,
 
-    sql`create table hookplane_workers (id text primary key, heartbeat_at bigint not null)`,
+    sql`create table hookplane_workers (id ${text} primary key, heartbeat_at bigint not null)${busy}`,
 
     sql`create table hookplane_audit_log (
-        at bigint not null, id text not null, tenant_id text, operation text not null, target_id text not null,
-        changes text not null, actor_id text, actor_name text, request_id text,
-        primary key (at, id))${dialect.clustered}`,
+        at bigint not null, id ${text} not null, tenant_id ${text}, operation ${text} not null, target_id ${text} not null,
+        changes ${text} not null, actor_id ${text}, actor_name ${text}, request_id ${text},
+        primary key (at, id))${clustered}`,
     sql`create index hookplane_audit_log_by_tenant on hookplane_audit_log (tenant_id, at, id)`,
     sql`create index hookplane_audit_log_by_target on hookplane_audit_log (target_id, at, id)`,
     sql`create index hookplane_audit_log_by_actor on hookplane_audit_log (actor_id, at, id)`,

@@ -1,0 +1,287 @@
+import { Pool, type PoolClient } from 'pg';
+import { createSender } from '../../lib/create-sender.js';
+import { postgresStore } from '../../lib/store/postgres.js';
+import type { Store } from '../../lib/store/store.js';
+import {
+  addEndpoint,
+  addMessage,
+  deliveryOf,
+  lease,
+  LEASE_MS,
+  newMessage,
+  settle,
+  settlementOf,
+  T0,
+} from '../contracts/store/fixtures.js';
+import { onCleanUp } from '../support/clean-up.js';
+import { createDatabase, type TestDatabase } from '../support/postgres/database.js';
+import { startReceiver } from '../support/receiver.js';
+import { recordingLogger } from '../support/sender.js';
+import { startTcpProxy } from '../support/tcp-proxy.js';
+import { eventually } from '../support/wait-for.js';
+
+jest.setTimeout(60_000);
+
+const UNAVAILABLE = { code: 'STORE_UNAVAILABLE' };
+
+let database: TestDatabase;
+let schemas = 0;
+beforeAll(async () => {
+  database = await createDatabase();
+});
+const newSchema = () => `outage_${++schemas}`;
+
+/** Cuts every connection to the database but the one that asks. */
+const cutAll = () =>
+  database.query(
+    'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+  );
+
+/** A store whose connection is cut before the n-th statement from the moment that a test says so. */
+async function cuttableStore(): Promise<{ store: Store; cutAt(statement: number): void; wasCut(): boolean }> {
+  const pool = new Pool({ connectionString: database.url });
+  const connect = pool.connect.bind(pool) as () => Promise<PoolClient>;
+  const patched = new WeakSet<PoolClient>();
+  let left = 0;
+  async function connectPatched(): Promise<PoolClient> {
+    const client = await connect();
+    if (patched.has(client)) return client;
+    patched.add(client);
+    const query = client.query.bind(client) as (...given: unknown[]) => unknown;
+    const { processID } = client as unknown as { processID: number };
+    client.query = (async (...given: unknown[]) => {
+      if (left > 0 && --left === 0) await database.query('select pg_terminate_backend($1)', [processID]);
+      return query(...given);
+    }) as never;
+    return client;
+  }
+  const store = postgresStore({
+    pool: Object.assign(pool, { connect: connectPatched }),
+    schema: newSchema(),
+  });
+  onCleanUp('test', 'sender', async () => {
+    await store.close();
+    await pool.end();
+  });
+  await store.open();
+  return {
+    store,
+    cutAt(statement) {
+      left = statement;
+    },
+    wasCut: () => left === 0,
+  };
+}
+
+describe('a connection that is cut before any one statement', () => {
+  /** Does it with a cut at each of its statements in turn, until one does not reach the cut any more. */
+  async function atEveryStatement(
+    work: (step: number, cut: () => void, wasCut: () => boolean) => Promise<void>,
+    cutAt: (statement: number) => void,
+    wasCut: () => boolean,
+  ): Promise<number> {
+    for (let step = 1; ; step++) {
+      await work(step, () => cutAt(step), wasCut);
+      if (!wasCut()) {
+        cutAt(0);
+        return step - 1;
+      }
+    }
+  }
+
+  test('of a send refuses it, and nothing of it is stored', async () => {
+    const { store, cutAt, wasCut } = await cuttableStore();
+    const { id } = await addEndpoint(store, { tenantId: 'acme' });
+    const steps = await atEveryStatement(
+      async (_step, cut) => {
+        const message = newMessage([id], { tenantId: 'acme', idempotencyKey: 'key' });
+        cut();
+        const sent = await store.messages.insert([message], false).catch((error) => error);
+        if (!wasCut()) return;
+        expect(sent).toMatchObject(UNAVAILABLE);
+        expect(await store.messages.get(undefined, message.id)).toBeNull();
+      },
+      cutAt,
+      wasCut,
+    );
+    expect(steps).toBeGreaterThan(5);
+    expect(await lease(store)).toHaveLength(1);
+  });
+
+  test('of a lease takes nothing', async () => {
+    const { store, cutAt, wasCut } = await cuttableStore();
+    const { id } = await addEndpoint(store, { maxInFlight: 100 });
+    const messageId = await addMessage(store, [id]);
+    const steps = await atEveryStatement(
+      async (_step, cut) => {
+        cut();
+        const leased = await lease(store).catch((error) => error);
+        if (!wasCut()) return;
+        expect(leased).toMatchObject(UNAVAILABLE);
+        expect(await store.outbox.inFlight(messageId, id, T0)).toBe(false);
+      },
+      cutAt,
+      wasCut,
+    );
+    expect(steps).toBeGreaterThan(5);
+    expect(await store.outbox.inFlight(messageId, id, T0)).toBe(true);
+  });
+
+  test('of a settlement changes nothing, and it is made again', async () => {
+    const { store, cutAt, wasCut } = await cuttableStore();
+    const { id } = await addEndpoint(store);
+    const messageId = await addMessage(store, [id]);
+    const [leased] = await lease(store);
+    const settlement = settlementOf(leased!);
+    const steps = await atEveryStatement(
+      async (_step, cut) => {
+        cut();
+        const settled = await settle(store, [settlement]).catch((error) => error);
+        if (!wasCut()) {
+          expect(settled).toMatchObject({ refused: [] });
+          return;
+        }
+        expect(settled).toMatchObject(UNAVAILABLE);
+        expect(await deliveryOf(store, messageId, id)).toMatchObject({ status: 'pending', attemptCount: 0 });
+      },
+      cutAt,
+      wasCut,
+    );
+    expect(steps).toBeGreaterThan(3);
+    expect(await deliveryOf(store, messageId, id)).toMatchObject({ status: 'delivered', attemptCount: 1 });
+    expect(await lease(store, { now: T0 + 2 * LEASE_MS })).toEqual([]);
+  });
+});
+
+/** Behind a proxy, so that a test can come between the store and its database. */
+async function proxiedStore(options: { statementTimeoutMs?: number } = {}) {
+  const url = new URL(database.url);
+  const proxy = await startTcpProxy(Number(url.port));
+  url.port = String(proxy.port);
+  const store = postgresStore({ connectionString: url.href, schema: newSchema(), ...options });
+  return { proxy, store };
+}
+
+async function startSender(store: Store) {
+  const logger = recordingLogger();
+  const sender = createSender({
+    store,
+    allowHttp: true,
+    allowTargets: ['127.0.0.1'],
+    pollIntervalMs: 50,
+    timeoutMs: 1000,
+    // What a turn has leased whose answer was lost is taken up when its lease is over.
+    leaseMs: 1500,
+    logger,
+  });
+  onCleanUp('test', 'sender', () => sender.stop({ drainMs: 1000 }));
+  await sender.start();
+  return sender;
+}
+
+describe('a sender', () => {
+  test('loses nothing while its connections are cut again and again', async () => {
+    const receiver = await startReceiver();
+    const store = postgresStore({ connectionString: database.url, schema: newSchema() });
+    const sender = await startSender(store);
+    await sender.endpoints.create({ url: receiver.url() });
+    const acknowledged: string[] = [];
+    let cutting = true;
+    const cuts = (async () => {
+      while (cutting) {
+        await cutAll();
+        await new Promise((resolve) => setTimeout(resolve, 150));
+      }
+    })();
+    for (let count = 0; count < 120; count++) {
+      const sent = await sender.send({ type: 'a', data: count }).catch((error) => error);
+      if (sent instanceof Error) expect(sent).toMatchObject(UNAVAILABLE);
+      else acknowledged.push(sent.id);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    cutting = false;
+    await cuts;
+    expect(acknowledged.length).toBeGreaterThan(0);
+    await eventually(() => {
+      const arrived = new Set(receiver.requests().map(({ headers }) => headers['webhook-id']));
+      expect(acknowledged.filter((id) => !arrived.has(id))).toEqual([]);
+    }, 30_000);
+    await eventually(
+      async () => expect(await sender.health()).toMatchObject({ ok: true, outboxDepth: 0 }),
+      30_000,
+    );
+  });
+
+  test('tells that its database is gone, refuses sends meanwhile, and goes on by itself when it is back', async () => {
+    const receiver = await startReceiver();
+    const { proxy, store } = await proxiedStore();
+    const sender = await startSender(store);
+    await sender.endpoints.create({ url: receiver.url() });
+    proxy.refuse();
+    await eventually(async () =>
+      expect(await sender.health()).toMatchObject({ ok: false, reason: 'store_unavailable' }),
+    );
+    await expect(sender.send({ type: 'a', data: 1 })).rejects.toMatchObject(UNAVAILABLE);
+    proxy.restore();
+    await eventually(async () => expect(await sender.health()).toMatchObject({ ok: true }));
+    await sender.send({ type: 'a', data: 2 });
+    await eventually(() => expect(receiver.requests().length).toBe(1), 20_000);
+  });
+});
+
+test('a connection that gives no answer any more is given up after the time of a statement', async () => {
+  const { proxy, store } = await proxiedStore({ statementTimeoutMs: 300 });
+  onCleanUp('test', 'sender', () => store.close());
+  await store.open();
+  const { id } = await addEndpoint(store);
+  proxy.freeze();
+  const began = performance.now();
+  await Promise.all([
+    expect(addMessage(store, [id])).rejects.toMatchObject(UNAVAILABLE),
+    expect(store.endpoints.get(undefined, id)).rejects.toMatchObject(UNAVAILABLE),
+  ]);
+  expect(performance.now() - began).toBeLessThan(6000);
+  proxy.restore();
+  await eventually(async () => expect(await store.endpoints.get(undefined, id)).toMatchObject({ id }));
+  await addMessage(store, [id]);
+  expect(await lease(store)).toHaveLength(1);
+});
+
+test('a statement that waits too long for a lock fails, and its transaction with it', async () => {
+  const schema = newSchema();
+  const store = postgresStore({ connectionString: database.url, schema, statementTimeoutMs: 200 });
+  onCleanUp('test', 'sender', () => store.close());
+  await store.open();
+  const { id } = await addEndpoint(store);
+  await database.query(`begin; update ${schema}.hookplane_endpoints set url = url`);
+  await expect(store.endpoints.pause(undefined, id, 'manual', T0)).rejects.toMatchObject(UNAVAILABLE);
+  await database.query('rollback');
+  expect(await store.endpoints.get(undefined, id)).toMatchObject({ status: 'active' });
+});
+
+test('a schema that a migration changes under a worker takes nothing from it', async () => {
+  const schema = newSchema();
+  const store = postgresStore({ connectionString: database.url, schema });
+  onCleanUp('test', 'sender', () => store.close());
+  await store.open();
+  const { id } = await addEndpoint(store);
+  // The second time it is prepared, the third time run as it was.
+  for (let round = 0; round < 4; round++) await store.endpoints.get(undefined, id);
+  await database.query(
+    `alter table ${schema}.hookplane_endpoints add column later text not null default 'x'`,
+  );
+  expect(await store.endpoints.get(undefined, id)).toMatchObject({ id });
+  expect(await store.endpoints.pause(undefined, id, 'manual', T0)).toMatchObject({ status: 'paused' });
+});
+
+test('a database that is not there, or that lets nobody in, is not available', async () => {
+  const nobody = new URL(database.url);
+  nobody.password = 'wrong';
+  const nowhere = new URL(database.url);
+  nowhere.pathname = '/hookplane_none';
+  const closed = new URL(database.url);
+  closed.port = '1';
+  for (const { href } of [nobody, nowhere, closed]) {
+    await expect(postgresStore({ connectionString: href }).open()).rejects.toMatchObject(UNAVAILABLE);
+  }
+});

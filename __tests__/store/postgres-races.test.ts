@@ -1,0 +1,268 @@
+import { bucketTokens } from '../../lib/model/rate-limit.js';
+import { postgresStore } from '../../lib/store/postgres.js';
+import type { Lane, LeasedDelivery, NewMessage, Shares, Store } from '../../lib/store/store.js';
+import {
+  addEndpoint,
+  addMessage,
+  addMessages,
+  each,
+  finish,
+  lease,
+  newMessage,
+  positionAt,
+  settle,
+  settlementOf,
+  statusOf,
+  T0,
+} from '../contracts/store/fixtures.js';
+import { onCleanUp } from '../support/clean-up.js';
+import { createDatabase, type TestDatabase } from '../support/postgres/database.js';
+
+jest.setTimeout(60_000);
+
+const ROUNDS = 12;
+
+let database: TestDatabase;
+let schemas = 0;
+beforeAll(async () => {
+  database = await createDatabase();
+});
+
+/** Stores of two processes, in effect: they share the database and nothing else. */
+async function openTwo(): Promise<{ first: Store; second: Store; rows: (table: string) => Promise<Rows> }> {
+  const schema = `race_${++schemas}`;
+  const open = async () => {
+    const store = postgresStore({ connectionString: database.url, schema });
+    onCleanUp('test', 'sender', () => store.close());
+    await store.open();
+    return store;
+  };
+  const [first, second] = await Promise.all([open(), open()]);
+  const rows = async (table: string) => (await database.rows(schema))[`hookplane_${table}`]!;
+  return { first: first!, second: second!, rows };
+}
+type Rows = Record<string, unknown>[];
+
+const keyOf = ({ messageId, endpointId }: LeasedDelivery) => `${messageId} ${endpointId}`;
+
+/** As many as the limits of each lane still allow. */
+function withinLimits(lanes: readonly Lane[]): Shares {
+  const quotas = lanes.map((lane): [string, number] => {
+    const rates = [
+      lane.rateLimit && bucketTokens(lane.rateLimit, lane.rateUsed, T0 + 1000).tokens,
+      lane.tenantRateLimit && bucketTokens(lane.tenantRateLimit, lane.tenantRateUsed, T0 + 1000).tokens,
+      lane.maxInFlight === null ? null : lane.maxInFlight - lane.inFlight,
+    ];
+    return [lane.endpointId, Math.min(3, ...rates.flatMap((rate) => rate ?? []))];
+  });
+  return { quotas: new Map(quotas.filter(([, quota]) => quota > 0)), nextAt: null };
+}
+
+/** Leases from both sides at once, again and again, and answers all that was leased. */
+async function leaseAtOnce(stores: readonly Store[], share: (lanes: readonly Lane[]) => Shares) {
+  const all: LeasedDelivery[] = [];
+  await Promise.all(
+    stores.map(async (store, index) => {
+      for (let round = 0; round < ROUNDS; round++) {
+        all.push(...(await lease(store, { owner: `worker ${index}`, now: T0 + 1000, share })));
+      }
+    }),
+  );
+  return all;
+}
+
+test('leases of many lanes at the same moment are disjoint, and together they are all there is', async () => {
+  const { first, second } = await openTwo();
+  const owed: string[] = [];
+  for (let lane = 0; lane < 10; lane++) {
+    const { id } = await addEndpoint(first);
+    for (const messageId of await addMessages(first, id, 20)) owed.push(`${messageId} ${id}`);
+  }
+  const leased = await leaseAtOnce([first, second, first, second], each(1));
+  expect(leased.map(keyOf).sort()).toEqual(owed.sort());
+});
+
+test('a rate limit lets through what it says and no more, whoever asks', async () => {
+  const { first, second } = await openTwo();
+  const rateLimit = { perSecond: 0.001, burst: 17 };
+  const { id } = await addEndpoint(first, { rateLimit });
+  await addMessages(first, id, 100);
+  expect(await leaseAtOnce([first, second, first, second], withinLimits)).toHaveLength(17);
+});
+
+test('so does the limit of a tenant, over all its endpoints', async () => {
+  const { first, second } = await openTwo();
+  await first.tenants.set('acme', { rateLimit: { perSecond: 0.001, burst: 17 } }, T0);
+  const endpoints = await Promise.all([1, 2].map(() => addEndpoint(first, { tenantId: 'acme' })));
+  for (const { id } of endpoints) {
+    const messages = Array.from({ length: 50 }, () => newMessage([id], { tenantId: 'acme' }));
+    await first.messages.insert(messages, true);
+  }
+  const oneLane = (lanes: readonly Lane[]) => withinLimits(lanes.slice(0, 1));
+  expect(await leaseAtOnce([first, second, first, second], oneLane)).toHaveLength(17);
+});
+
+test('no more are in flight than maxInFlight, whoever leases', async () => {
+  const { first, second } = await openTwo();
+  const { id } = await addEndpoint(first, { maxInFlight: 7 });
+  await addMessages(first, id, 100);
+  expect(await leaseAtOnce([first, second, first, second], withinLimits)).toHaveLength(7);
+});
+
+test('of fifty sends with one idempotency key one is stored, and the others are told which', async () => {
+  const { first, second } = await openTwo();
+  const { id } = await addEndpoint(first, { tenantId: 'acme' });
+  const sends = Array.from({ length: 50 }, (_, index) => {
+    const message = newMessage([id], { tenantId: 'acme', idempotencyKey: 'key', fingerprint: 'same' });
+    return (index % 2 ? first : second).messages.insert([message], false);
+  });
+  const answers = (await Promise.all(sends)).flat();
+  expect(answers.filter(({ outcome }) => outcome === 'stored')).toHaveLength(1);
+  expect(answers.filter(({ outcome }) => outcome === 'duplicate')).toHaveLength(49);
+  expect(new Set(answers.map((answer) => 'message' in answer && answer.message.id)).size).toBe(1);
+});
+
+test('batches that claim the same keys in another order do not lock each other out', async () => {
+  const { first, second } = await openTwo();
+  const batch = () =>
+    Array.from({ length: 40 }, (_, index) =>
+      newMessage([], { tenantId: `t${index % 5}`, idempotencyKey: `key ${index}`, fingerprint: 'same' }),
+    );
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, (_, index) => {
+      const messages = index % 2 ? batch() : batch().reverse();
+      return (index % 4 < 2 ? first : second).messages.insert(messages, false);
+    }),
+  );
+  expect(answers.flat().filter(({ outcome }) => outcome === 'stored')).toHaveLength(40);
+});
+
+test('deliveries of one message that are settled at the same moment finish it', async () => {
+  const { first, second } = await openTwo();
+  const [a, b] = [await addEndpoint(first), await addEndpoint(first)];
+  for (let round = 0; round < ROUNDS; round++) {
+    const messages = Array.from({ length: 10 }, () => newMessage([a.id, b.id]));
+    await first.messages.insert(messages, true);
+    const only = (id: string) => () => ({ quotas: new Map([[id, 1000]]), nextAt: null });
+    const ofA = await lease(first, { owner: 'a', share: only(a.id) });
+    const ofB = await lease(second, { owner: 'b', share: only(b.id) });
+    const settlements = (leased: LeasedDelivery[]) => leased.map((one) => settlementOf(one));
+    const settled = await Promise.all([
+      settle(first, settlements(ofA), { owner: 'a' }),
+      settle(second, settlements(ofB).reverse(), { owner: 'b' }),
+    ]);
+    expect(settled).toMatchObject([{ refused: [] }, { refused: [] }]);
+    for (const { id } of messages) expect(await statusOf(first, id)).toBe('delivered');
+  }
+});
+
+test('a worker may renew its leases while it settles them', async () => {
+  const { first } = await openTwo();
+  const { id } = await addEndpoint(first);
+  for (let round = 0; round < ROUNDS; round++) {
+    await addMessages(first, id, 50);
+    const leased = await lease(first, { now: T0 + 50 });
+    const [settled] = await Promise.all([
+      settle(
+        first,
+        leased.map((one) => settlementOf(one)),
+      ),
+      first.outbox.renew('worker', [...leased].reverse(), 120_000, T0 + 50),
+    ]);
+    expect(settled.refused).toEqual([]);
+  }
+});
+
+test('an endpoint that is deleted while its deliveries are settled leaves nothing pending', async () => {
+  const { first, second, rows } = await openTwo();
+  for (let round = 0; round < ROUNDS; round++) {
+    const { id } = await addEndpoint(first);
+    await addMessages(first, id, 30);
+    const leased = await lease(first, { now: T0 + 30, share: each(15) });
+    const news = {
+      endpointId: id,
+      url: leased[0]!.target.endpoint.url,
+      succeeded: false,
+      slowUntil: null,
+      slowStep: 0,
+    };
+    const sent = newMessage([id]);
+    await Promise.all([
+      settle(
+        first,
+        leased.map((one) => settlementOf(one)),
+        { news: [{ ...news, failedAt: T0, pause: null }] },
+      ),
+      second.endpoints.delete(undefined, id, T0),
+      first.messages.insert([sent], false),
+    ]);
+  }
+  // What a send has stored for an endpoint that was just being deleted.
+  await first.outbox.cancelOrphans(T0);
+  const left = await rows('deliveries');
+  expect(new Set(left.map(({ status }) => status))).toEqual(new Set(['delivered', 'canceled']));
+  const messages = await rows('messages');
+  expect(messages.filter(({ status }) => status === 'pending')).toEqual([]);
+});
+
+test('a tenant that is deleted while it sends leaves nothing, and none of it comes back', async () => {
+  const { first, second, rows } = await openTwo();
+  for (let round = 0; round < ROUNDS; round++) {
+    const tenantId = `tenant ${round}`;
+    const { id } = await addEndpoint(first, { tenantId });
+    const messages = Array.from({ length: 4 }, () =>
+      newMessage([id], { tenantId, idempotencyKey: `${round}`, fingerprint: 'same' }),
+    );
+    const send = (message: NewMessage, index: number) =>
+      (index % 2 ? first : second).messages.insert([message], false);
+    const sends = messages.slice(0, 2).map(send);
+    const deletion = second.tenants.delete(tenantId, positionAt(T0));
+    await Promise.all([...sends, deletion, ...messages.slice(2).map(send)]);
+    while (await first.tenants.purge(T0));
+  }
+  for (const table of ['messages', 'payloads', 'deliveries', 'idempotency_keys', 'endpoints', 'tenants']) {
+    expect([table, await rows(table)]).toEqual([table, []]);
+  }
+});
+
+test('a message that is expunged while it is settled keeps no response body', async () => {
+  const { first, second, rows } = await openTwo();
+  const { id } = await addEndpoint(first);
+  for (let round = 0; round < ROUNDS; round++) {
+    const messageId = await addMessage(first, [id]);
+    const leased = await lease(first);
+    await Promise.all([
+      settle(
+        first,
+        leased.map((one) => settlementOf(one)),
+      ),
+      second.messages.expunge(undefined, messageId, T0),
+    ]);
+  }
+  const attempts = await rows('attempts');
+  expect(attempts).toHaveLength(ROUNDS);
+  expect(attempts.filter((attempt) => attempt.response_body !== null)).toEqual([]);
+});
+
+test('a message that is replayed while retention removes it is there as a whole, or not at all', async () => {
+  const { first, second, rows } = await openTwo();
+  const { id } = await addEndpoint(first);
+  let kept = 0;
+  for (let round = 0; round < ROUNDS; round++) {
+    const messageId = await addMessage(first, [id]);
+    await finish(first, messageId, id);
+    const request = { endpointId: id, messageIds: [messageId], webhookIds: null, expiresAt: T0 + 9, now: T0 };
+    const [requeued] = await Promise.all([
+      first.outbox.requeue(request),
+      second.messages.removeFinished(T0, T0),
+    ]);
+    kept += requeued.length;
+    expect(await statusOf(first, messageId)).toBe(requeued.length > 0 ? 'pending' : undefined);
+    if (requeued.length > 0) await finish(first, messageId, id);
+    while ((await second.messages.removeFinished(T0, T0)).more);
+  }
+  expect(kept).toBeLessThanOrEqual(ROUNDS);
+  for (const table of ['messages', 'payloads', 'deliveries', 'attempts']) {
+    expect([table, await rows(table)]).toEqual([table, []]);
+  }
+});

@@ -1,0 +1,97 @@
+import { createSender } from '../../lib/create-sender.js';
+import { postgresStore, type PostgresStoreOptions } from '../../lib/store/postgres.js';
+import { onCleanUp } from '../support/clean-up.js';
+import { createDatabase, type TestDatabase } from '../support/postgres/database.js';
+import { type Receiver, startReceiver } from '../support/receiver.js';
+import { recordingLogger } from '../support/sender.js';
+import { eventually } from '../support/wait-for.js';
+
+jest.setTimeout(60_000);
+
+/** Longer than any of these tests waits: what arrives has not been found by looking for it. */
+const NEVER_MS = 3_600_000;
+
+let database: TestDatabase;
+let schemas = 0;
+beforeAll(async () => {
+  database = await createDatabase();
+});
+
+const listeners = async () =>
+  (
+    await database.query("select pid from pg_stat_activity where query like 'listen %' or query = 'select 1'")
+  ).map(({ pid }) => pid);
+
+async function startSender(
+  schema: string,
+  {
+    pollIntervalMs = NEVER_MS,
+    started = true,
+    ...options
+  }: Partial<PostgresStoreOptions> & {
+    pollIntervalMs?: number;
+    started?: boolean;
+  } = {},
+) {
+  const sender = createSender({
+    store: postgresStore({ connectionString: database.url, schema, ...options } as PostgresStoreOptions),
+    allowHttp: true,
+    allowTargets: ['127.0.0.1'],
+    pollIntervalMs,
+    logger: recordingLogger(),
+  });
+  onCleanUp('test', 'sender', () => sender.stop({ drainMs: 1000 }));
+  if (started) await sender.start();
+  else await sender.health();
+  return sender;
+}
+
+async function startTwo(options: { pollIntervalMs?: number } = {}) {
+  const schema = `wake_${++schemas}`;
+  const receiver = await startReceiver();
+  const worker = await startSender(schema, options);
+  const web = await startSender(schema, { started: false });
+  await web.endpoints.create({ url: receiver.url() });
+  await eventually(async () => expect(await listeners()).toHaveLength(1));
+  return { schema, receiver, worker, web };
+}
+
+const arrivals = (receiver: Receiver) => receiver.requests().length;
+
+test('a worker delivers at once what another process sends', async () => {
+  const { receiver, web } = await startTwo();
+  for (let count = 1; count <= 3; count++) {
+    await web.send({ type: 'a', data: count });
+    await eventually(() => expect(arrivals(receiver)).toBe(count));
+  }
+});
+
+test('a worker whose listening connection is cut listens anew, and finds what was sent in between', async () => {
+  const { receiver, web } = await startTwo();
+  const [pid] = await listeners();
+  await database.query('select pg_terminate_backend($1)', [pid]);
+  await web.send({ type: 'a', data: 1 });
+  await eventually(() => expect(arrivals(receiver)).toBe(1));
+  await eventually(async () => expect((await listeners()).filter((one) => one !== pid)).toHaveLength(1));
+  await web.send({ type: 'a', data: 2 });
+  await eventually(() => expect(arrivals(receiver)).toBe(2));
+});
+
+test('a process that only sends does not listen, and a worker that has stopped does no more', async () => {
+  const { worker } = await startTwo();
+  await worker.stop();
+  await eventually(async () => expect(await listeners()).toEqual([]));
+  await worker.start();
+  await eventually(async () => expect(await listeners()).toHaveLength(1));
+});
+
+test('without listening, workers find what they are owed when they look', async () => {
+  const schema = `wake_${++schemas}`;
+  const receiver = await startReceiver();
+  await startSender(schema, { listen: false, pollIntervalMs: 20 });
+  const web = await startSender(schema, { listen: false, started: false });
+  await web.endpoints.create({ url: receiver.url() });
+  await web.send({ type: 'a', data: 1 });
+  await eventually(() => expect(arrivals(receiver)).toBe(1));
+  expect(await listeners()).toEqual([]);
+});

@@ -1,0 +1,207 @@
+import { setTimeout } from 'node:timers/promises';
+import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely';
+import type { DatabaseClock } from './database-clock.js';
+import { isConflict, isOfServer, isOutdated } from './postgres-errors.js';
+import { createStatements, TYPES, withoutNul } from './postgres-statements.js';
+import { type Answer, driveSteps, type Execute } from './postgres-steps.js';
+import type { Tables } from './schema.js';
+import type { SqlConnection, Work } from './steps.js';
+
+/** What is used of a pool of `pg`, said here so that its types need not be installed. */
+export interface PostgresPool {
+  connect(): Promise<PostgresClient>;
+  end(): Promise<void>;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  on(event: 'connect', listener: (client: PostgresClient) => void): unknown;
+  off(event: 'error' | 'connect', listener: () => void): unknown;
+}
+
+/** What is used of a client of such a pool. */
+export interface PostgresClient {
+  query(query: PostgresQuery): Promise<unknown>;
+  on(event: 'error' | 'end' | 'notification', listener: (message?: { payload?: string }) => void): unknown;
+  /** Gives it back, or closes it. */
+  release(destroy?: boolean): void;
+}
+
+interface PostgresQuery {
+  text: string;
+  values?: unknown[];
+  name?: string;
+  types?: { getTypeParser(oid: number): (text: string) => unknown };
+  query_timeout?: number | undefined;
+}
+
+export interface PostgresConnectionOptions {
+  pool: PostgresPool;
+  /** A pool of the application's is left open. */
+  keepOpen: boolean;
+  schema: string;
+  prepare: boolean;
+  statementTimeoutMs: number;
+  clock: DatabaseClock;
+}
+
+/** By how much the driver waits longer than the server, whose word it is where the server can still give it. */
+const GRACE_MS = 500;
+/** How long a transaction whose process has gone silent keeps its locks. */
+const SILENT_MS = 15_000;
+/** How often a transaction is made in all, when others come in its way. */
+const MAX_ATTEMPTS = 6;
+/** Of connections whose statements a migration has outdated, each is found out by a failure. */
+const MAX_OUTDATED = 50;
+
+const CLOCK = 'select extract(epoch from clock_timestamp()) * 1000 as ms';
+
+/**
+ * The planner is told to go by indexes: there is one for whatever a transaction asks, and a plan that was made while a
+ * table was nearly empty would else read all of it for as long as the plan is kept.
+ */
+const BY_INDEX = ['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin'].map(
+  (way) => `set local enable_${way} = off`,
+);
+
+/** Runs steps on clients of a pool of `pg`: those of a transaction on one, each statement awaited. */
+export function connectPostgres({
+  pool,
+  keepOpen,
+  schema,
+  prepare,
+  statementTimeoutMs,
+  clock,
+}: PostgresConnectionOptions): SqlConnection {
+  const statementOf = createStatements(schema, prepare);
+  const deadlineMs = statementTimeoutMs + GRACE_MS;
+  const begin = beginning(statementTimeoutMs);
+  const watched = new WeakSet<PostgresClient>();
+
+  // The process would end of a client that fails while nobody asks it anything, idle or between two statements. It
+  // has left its pool by then, or the next statement tells. Those that the pool has already are met when they are used.
+  function watch(client?: PostgresClient): void {
+    if (!client || watched.has(client)) return;
+    watched.add(client);
+    client.on('error', ignore);
+  }
+  pool.on('error', ignore);
+  pool.on('connect', watch);
+
+  /** Has `use` work with a client, and gives that back if it is still in step with its server. */
+  async function withClient<T>(
+    timeoutMs: number | undefined,
+    use: (client: Session) => Promise<T>,
+  ): Promise<T> {
+    const client = await pool.connect();
+    watch(client);
+    let lost = false;
+
+    async function query(text: string, values?: readonly unknown[], name?: string): Promise<unknown> {
+      try {
+        return await client.query({
+          text,
+          ...(values && { values: withoutNul(values) }),
+          ...(name && { name }),
+          types: TYPES,
+          query_timeout: timeoutMs,
+        });
+      } catch (error) {
+        // What the server answers leaves the session as it was; after anything else nobody knows what it is at.
+        if (!isOfServer(error) || isOutdated(error)) lost = true;
+        throw error;
+      }
+    }
+
+    try {
+      return await use({
+        command: (text) => query(text),
+        async execute(shared, values) {
+          const { text, name } = statementOf(shared);
+          return (await query(text, values, name)) as Answer;
+        },
+        isLost: () => lost,
+      });
+    } finally {
+      client.release(lost);
+    }
+  }
+
+  function transact<T>(work: Work<T>, first: string, timeoutMs: number | undefined): Promise<T> {
+    return withClient(timeoutMs, async (session) => {
+      await openTransaction(session, first);
+      try {
+        const result = await driveSteps(work(), session.execute);
+        await session.command('commit');
+        return result;
+      } catch (error) {
+        // A session that is lost ends with its transaction.
+        if (!session.isLost()) await session.command('rollback').catch(ignore);
+        throw error;
+      }
+    });
+  }
+
+  async function openTransaction(session: Session, text: string): Promise<void> {
+    if (!clock.isDue()) {
+      await session.command(text);
+      return;
+    }
+    const askedAt = performance.now();
+    const answers = (await session.command(`${text}; ${CLOCK}`)) as Answer[];
+    clock.set(Number(answers.at(-1)?.rows[0]?.ms), askedAt);
+  }
+
+  return {
+    db: new Kysely<Tables>({
+      dialect: {
+        createAdapter: () => new PostgresAdapter(),
+        createDriver: () => new DummyDriver(),
+        createIntrospector: (db) => new PostgresIntrospector(db),
+        createQueryCompiler: () => new PostgresQueryCompiler(),
+      },
+    }),
+    read: (work) => again(() => withClient(deadlineMs, ({ execute }) => driveSteps(work(), execute))),
+    write: (work) => again(() => transact(work, begin, deadlineMs)),
+    writeRelaxed: (work) =>
+      again(() => transact(work, `${begin}; set local synchronous_commit = off`, deadlineMs)),
+    migrate: (work) => again(() => transact(work, beginning(0), undefined)),
+    async close() {
+      if (!keepOpen) await pool.end();
+      pool.off('error', ignore);
+      pool.off('connect', watch);
+    },
+  };
+}
+
+/** A client while it is used. */
+interface Session {
+  command(text: string): Promise<unknown>;
+  execute: Execute;
+  isLost(): boolean;
+}
+
+/** @param statementTimeoutMs 0 for none */
+function beginning(statementTimeoutMs: number): string {
+  return [
+    'begin isolation level read committed read write',
+    `set local statement_timeout = ${statementTimeoutMs}`,
+    `set local idle_in_transaction_session_timeout = ${SILENT_MS}`,
+    'set local jit = off',
+    ...BY_INDEX,
+  ].join('; ');
+}
+
+/** Makes a transaction again that was broken off for the sake of another. */
+async function again<T>(attempt: () => Promise<T>): Promise<T> {
+  let conflicts = 0;
+  let outdated = 0;
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (isOutdated(error) && ++outdated < MAX_OUTDATED) continue;
+      if (!isConflict(error) || ++conflicts >= MAX_ATTEMPTS) throw error;
+      await setTimeout(Math.random() * 10 * 2 ** conflicts);
+    }
+  }
+}
+
+function ignore(): void {}

@@ -1,0 +1,167 @@
+import { createHash } from 'node:crypto';
+import { type RawBuilder, sql } from 'kysely';
+import type { Tables } from './schema.js';
+import type { BulkClaim, BulkInsert, BulkUpdate, ColumnKind } from './steps.js';
+
+const ARRAYS: Record<ColumnKind, string> = {
+  text: 'text[]',
+  integer: 'bigint[]',
+  real: 'double precision[]',
+};
+
+/** A record, so that none is forgotten. */
+const TABLES: Readonly<Record<keyof Tables, true>> = {
+  hookplane_tenants: true,
+  hookplane_deleted_tenants: true,
+  hookplane_endpoints: true,
+  hookplane_deleted_endpoints: true,
+  hookplane_endpoint_secrets: true,
+  hookplane_messages: true,
+  hookplane_payloads: true,
+  hookplane_idempotency_keys: true,
+  hookplane_deliveries: true,
+  hookplane_attempts: true,
+  hookplane_workers: true,
+  hookplane_audit_log: true,
+  hookplane_schema_migrations: true,
+};
+const TABLE_NAME = new RegExp(`"?\\b(${Object.keys(TABLES).join('|')})\\b"?`, 'g');
+
+/** How many statements are prepared on a connection at most: each stays in the memory of the server. */
+const MAX_PREPARED = 300;
+const MAX_REMEMBERED = 1000;
+
+export interface Statement {
+  text: string;
+  /** Under which it is prepared; absent when it is not. */
+  name?: string;
+}
+
+/**
+ * Makes of the text that both databases share the one that is run. Every table is named with its schema here and nowhere
+ * else: a pooler gives each transaction another session, so `search_path` cannot be relied upon. The names of the tables
+ * carry the product's, so that they are not mistaken for anything else.
+ * @param prepare whether what is run again and again is prepared
+ */
+export function createStatements(schema: string, prepare: boolean): (text: string) => Statement {
+  const known = new Map<string, Statement & { used: boolean }>();
+  let prepared = 0;
+
+  return (text) => {
+    let statement = known.get(text);
+    if (!statement) {
+      if (known.size >= MAX_REMEMBERED) known.clear();
+      statement = { text: text.replace(TABLE_NAME, `"${schema}"."$1"`), used: false };
+      known.set(text, statement);
+    } else if (prepare && !statement.used && prepared < MAX_PREPARED) {
+      // By what it says: clients may be shared with another store.
+      statement.name = `hookplane_${createHash('sha1').update(statement.text).digest('hex').slice(0, 20)}`;
+      statement.used = true;
+      prepared += 1;
+    }
+    return statement;
+  };
+}
+
+type Rows = readonly (readonly unknown[])[];
+
+export interface BulkStatement {
+  text: string;
+  values: unknown[];
+}
+
+export function insertStatement({ table, columns }: BulkInsert, rows: Rows): BulkStatement {
+  return {
+    text: `insert into ${table} (${Object.keys(columns).map(quote).join(', ')}) select * from ${unnest(columns)}`,
+    values: columnArrays(rows, Object.keys(columns).length),
+  };
+}
+
+/** Answers the identities of the rows that were inserted. */
+export function claimStatement(claim: BulkClaim, rows: Rows): BulkStatement {
+  const { text, values } = insertStatement(claim, rows);
+  return { text: `${text} on conflict do nothing returning ${quote(claim.identity)} as identity`, values };
+}
+
+/** Answers the positions, from 1 on, of those that had a row. */
+export function updateStatement(
+  { table, set, keep = [], key, condition }: BulkUpdate,
+  rows: Rows,
+): BulkStatement {
+  const columns = [...Object.values(set), ...Object.values(key)];
+  const aliases = columns.map((_, index) => `c${index}`);
+  const assignments = Object.keys(set).map((name, index) =>
+    keep.includes(name)
+      ? `${quote(name)} = coalesce(r.c${index}, ${table}.${quote(name)})`
+      : `${quote(name)} = r.c${index}`,
+  );
+  const first = Object.keys(set).length;
+  const conditions = Object.keys(key).map((name, index) => `${table}.${quote(name)} = r.c${first + index}`);
+  if (condition) conditions.push(condition);
+  return {
+    text: `update ${table} set ${assignments.join(', ')} from ${unnest(columns)} with ordinality
+      as r(${aliases.join(', ')}, position) where ${conditions.join(' and ')} returning r.position`,
+    values: columnArrays(rows, columns.length),
+  };
+}
+
+/** The rows as arrays, one for each column: as many parameters for any number of rows. */
+export function rowTable(rows: Rows, columns: Readonly<Record<string, ColumnKind>>): RawBuilder<unknown> {
+  const kinds = Object.values(columns);
+  const arrays = columnArrays(rows, kinds.length).map(
+    (array, index) => sql`${array}::${sql.raw(ARRAYS[kinds[index]!])}`,
+  );
+  const names = Object.keys(columns).map((name) => sql.ref(name));
+  return sql`(select * from unnest(${sql.join(arrays)}) as t(${sql.join(names)}))`;
+}
+
+function unnest(columns: Readonly<Record<string, ColumnKind>> | readonly ColumnKind[]): string {
+  const casts = Object.values(columns).map((kind: ColumnKind, index) => `$${index + 1}::${ARRAYS[kind]}`);
+  return `unnest(${casts.join(', ')})`;
+}
+
+function columnArrays(rows: Rows, count: number): string[] {
+  return Array.from({ length: count }, (_, column) => arrayOf(rows, column));
+}
+
+/** As text, which every driver hands over as it is. */
+function arrayOf(rows: Rows, column: number): string {
+  let text = '{';
+  for (const [index, row] of rows.entries()) {
+    if (index > 0) text += ',';
+    const value = row[column];
+    if (value === null || value === undefined) text += 'NULL';
+    else if (typeof value === 'number') text += value;
+    else text += `"${String(value).replace(/["\\]/g, '\\$&')}"`;
+  }
+  return `${text}}`;
+}
+
+function quote(name: string): string {
+  return `"${name}"`;
+}
+
+const INT8 = 20;
+const NUMBERS = new Set([INT8, 21, 23, 700, 701, 1700]);
+const BOOLEAN = 16;
+
+/**
+ * How values are read, whatever the application has set for its own pool: milliseconds and counts as numbers (a driver
+ * gives 64-bit integers as text), the rest as text.
+ */
+export const TYPES = {
+  getTypeParser(oid: number) {
+    if (NUMBERS.has(oid)) return Number;
+    return oid === BOOLEAN ? (text: string) => text === 't' : (text: string) => text;
+  },
+};
+
+/**
+ * A text of PostgreSQL holds no NUL. Nothing that is stored has one, which the rules for input see to; what is looked for
+ * may, and is then not found.
+ */
+export function withoutNul(values: readonly unknown[]): unknown[] {
+  return values.map((value) =>
+    typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value,
+  );
+}

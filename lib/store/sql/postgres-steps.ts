@@ -1,0 +1,45 @@
+import { claimStatement, insertStatement, updateStatement } from './postgres-statements.js';
+import type { Operation, Steps } from './steps.js';
+
+export interface Answer {
+  rows: Record<string, unknown>[];
+  /** null when the driver does not tell. */
+  rowCount: number | null;
+}
+
+/** Runs one statement: its text as both databases share it, its values with a `$1` each. */
+export type Execute = (text: string, values: readonly unknown[]) => Promise<Answer>;
+
+/** Runs steps to their end, each statement awaited. */
+export async function driveSteps<T>(steps: Steps<T>, execute: Execute): Promise<T> {
+  let step = steps.next();
+  while (!step.done) step = steps.next(await perform(step.value, execute));
+  return step.value;
+}
+
+async function perform(operation: Operation, execute: Execute): Promise<unknown> {
+  switch (operation.kind) {
+    case 'rows':
+      return (await execute(operation.query.sql, operation.query.parameters)).rows;
+    case 'changes': {
+      const { rows, rowCount } = await execute(operation.query.sql, operation.query.parameters);
+      return rowCount ?? rows.length;
+    }
+    case 'insert': {
+      const { text, values } = insertStatement(operation.insert, operation.rows);
+      return void (await execute(text, values));
+    }
+    case 'claim': {
+      const { claim, rows } = operation;
+      const { text, values } = claimStatement(claim, rows);
+      const claimed = new Set((await execute(text, values)).rows.map(({ identity }) => identity));
+      const at = Object.keys(claim.columns).indexOf(claim.identity);
+      return rows.map((row) => claimed.has(row[at]));
+    }
+    case 'update': {
+      const { text, values } = updateStatement(operation.update, operation.rows);
+      const changed = new Set((await execute(text, values)).rows.map(({ position }) => Number(position)));
+      return operation.rows.map((_, index) => changed.has(index + 1));
+    }
+  }
+}
