@@ -109,7 +109,10 @@ describe('the store', () => {
 
   it.each([{}, { HOOKPLANE_STORE: '' }])('has to be named: %j', async (env) => {
     const { code, stderr } = await run(['health'], { env });
-    expect([code, stderr]).toEqual([2, expect.stringMatching(/give --sqlite FILE, or set HOOKPLANE_STORE/)]);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringMatching(/give --sqlite FILE or --postgres URL, or set HOOKPLANE_STORE/),
+    ]);
   });
 
   it.each(['health', 'tail', 'replay'])('is not made by %s where there is none', async (command) => {

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { HookplaneError } from '../model/errors.js';
+import { parseUrl } from '../model/url.js';
 import type { Store } from '../store/store.js';
 import { type OptionSpec, UsageError, type Values } from './options.js';
 
@@ -37,6 +38,30 @@ const KINDS: readonly StoreKind[] = [
       blank: ':memory:',
     },
     open: async (file, options) => (await import('../store/sqlite.js')).sqliteStore({ file, ...options }),
+  },
+  {
+    option: 'postgres',
+    value: 'URL',
+    help: 'The PostgreSQL database of the store; ?schema=NAME unless it is hookplane',
+    variable: 'postgres://…',
+    locate: (text) => (/^postgres(?:ql)?:\/\//i.test(text) ? text : null),
+    async open(text, options) {
+      const url = parseUrl(text);
+      if (url === null || !/^postgres(?:ql)?:$/.test(url.protocol)) {
+        throw new UsageError('--postgres takes a URL such as postgres://user@host:5432/database');
+      }
+      const schema = url.searchParams.get('schema');
+      url.searchParams.delete('schema');
+      const { postgresStore } = await import('../store/postgres.js');
+      return postgresStore({
+        connectionString: url.href,
+        ...(schema !== null && { schema }),
+        // Nothing here waits for work.
+        listen: false,
+        maxConnections: 2,
+        ...options,
+      });
+    },
   },
 ];
 
