@@ -59,7 +59,9 @@ export function useDashboard(): () => Dashboard {
     const context = await browser().newContext({ locale: 'en-GB', ...options });
     if (as !== null) {
       const token = JSON.stringify(TOKENS[as]);
-      await context.addInitScript(`sessionStorage.setItem('hookplane.token', ${token})`);
+      await context.addInitScript(
+        `sessionStorage.setItem('hookplane.token ' + new URL('/admin', location.href).href, ${token})`,
+      );
     }
     return context;
   }

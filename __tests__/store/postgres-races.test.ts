@@ -109,6 +109,28 @@ test('no more are in flight than maxInFlight, whoever leases', async () => {
   expect(await leaseAtOnce([first, second, first, second], withinLimits)).toHaveLength(7);
 });
 
+test('an endpoint that has asked to be left alone is asked by one worker alone', async () => {
+  const { first, second } = await openTwo();
+  const { id } = await addEndpoint(first);
+  await addMessages(first, id, 20);
+  const [leased] = await lease(first, { now: T0, share: each(1) });
+  const news = {
+    endpointId: id,
+    url: leased!.target.endpoint.url,
+    succeeded: false,
+    failedAt: T0,
+    slowUntil: T0,
+    slowStep: 0,
+    pause: null,
+  };
+  await settle(first, [settlementOf(leased!)], { news: [news] });
+  const probe = (lanes: readonly Lane[]): Shares => ({
+    quotas: new Map(lanes.map((lane) => [lane.endpointId, lane.slowStep > 0 ? 1 - lane.inFlight : 9])),
+    nextAt: null,
+  });
+  expect(await leaseAtOnce([first, second, first, second], probe)).toHaveLength(1);
+});
+
 test('of fifty sends with one idempotency key one is stored, and the others are told which', async () => {
   const { first, second } = await openTwo();
   const { id } = await addEndpoint(first, { tenantId: 'acme' });

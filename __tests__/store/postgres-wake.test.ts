@@ -56,6 +56,19 @@ async function startTwo(options: { pollIntervalMs?: number } = {}) {
   return { schema, receiver, worker, web };
 }
 
+test('a look at the schema leaves a worker listening', async () => {
+  const schema = `wake_${++schemas}`;
+  const store = postgresStore({ connectionString: database.url, schema });
+  onCleanUp('test', 'sender', () => store.close());
+  await store.open();
+  const deafen = store.outbox.onWake!(() => {});
+  await eventually(async () => expect(await listeners()).toHaveLength(1));
+  const before = await listeners();
+  expect((await store.schema()).pending).toEqual([]);
+  expect(await listeners()).toEqual(before);
+  deafen();
+});
+
 const arrivals = (receiver: Receiver) => receiver.requests().length;
 
 test('a worker delivers at once what another process sends', async () => {

@@ -78,18 +78,18 @@ export function postgresStore(options: PostgresStoreOptions): Store {
   const clock = createDatabaseClock();
   const wakeUps = listen ? createWakeUps(`hookplane ${schema}`) : null;
   const store = createSqlStore({
-    dialect: postgresDialect(schema, wakeUps),
+    dialect: { ...postgresDialect(schema, wakeUps), latest: clock.latest },
     migrate,
     async connect() {
       const keepOpen = options.pool !== undefined;
       const max = wakeUps ? maxConnections + 1 : maxConnections;
       const pool = options.pool ?? (await openPool(options.connectionString, max));
       const connection = connectPostgres({ pool, keepOpen, schema, prepare, statementTimeoutMs, clock });
-      wakeUps?.attach(pool);
+      const detach = wakeUps?.attach(pool);
       return {
         ...connection,
         async close() {
-          await wakeUps?.detach();
+          await detach?.();
           await connection.close();
         },
       };

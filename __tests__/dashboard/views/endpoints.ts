@@ -89,6 +89,22 @@ export function testEndpoints(dashboard: () => Dashboard): void {
     await check.getByText('2 of the latest 3 of those pass').waitFor();
   });
 
+  it('edits an endpoint that is tried once, and leaves it so', async () => {
+    const { sender, receiver, open } = dashboard();
+    const { id } = await sender.endpoints.create({
+      url: receiver.url('/once'),
+      retry: { delaysSeconds: [], jitter: 0.1 },
+    });
+    const page = await open(`#/endpoints/${id}/edit`);
+    await page.getByLabel('Description').fill('tried once');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('tried once').waitFor();
+    expect(await sender.endpoints.get(id)).toMatchObject({
+      description: 'tried once',
+      retry: { delaysSeconds: [], jitter: 0.1 },
+    });
+  });
+
   it('changes only the fields that were changed', async () => {
     const { sender, receiver, open } = dashboard();
     const before = await sender.endpoints.create({

@@ -32,6 +32,41 @@ export function testReplay(dashboard: () => Dashboard): void {
     await receiver.waitFor(60, '/counted');
   });
 
+  it('is done when it was paused during its last page, and goes on with nothing', async () => {
+    const { receiver, open } = dashboard();
+    const { id } = await endpointWith('/last-page', 20);
+    const page = await open(`#/replay?endpointId=${id}`);
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let asked = 0;
+    await page.route('**/admin/replay', async (route) => {
+      if (!route.request().postData()?.includes('dryRun') && ++asked === 1) await held;
+      await route.continue();
+    });
+    await page.getByRole('button', { name: 'Count' }).click();
+    await page.getByRole('button', { name: 'Replay 20' }).click();
+    await waitFor(() => asked === 1);
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByRole('button', { name: 'Resume' }).waitFor();
+    release();
+    await page.getByText('20 of 20 are due again').waitFor();
+    await page.getByText('Done').waitFor();
+    await receiver.waitFor(40, '/last-page');
+    expect([asked, await page.getByRole('button', { name: 'Resume' }).count()]).toEqual([1, 0]);
+  });
+
+  it('counts anew when something else is asked for', async () => {
+    const { open } = dashboard();
+    const { id } = await endpointWith('/counted-anew', 3);
+    const page = await open(`#/replay?endpointId=${id}`);
+    await page.getByRole('button', { name: 'Count' }).click();
+    await page.getByRole('button', { name: 'Replay 3' }).waitFor();
+    await page.getByRole('checkbox').check();
+    await page.getByRole('button', { name: 'Replay 3' }).waitFor({ state: 'detached' });
+  });
+
   it('goes on after a pause where it was, sending nothing twice, while other views are looked at', async () => {
     const { receiver, open } = dashboard();
     const { id } = await endpointWith('/walked', 450);

@@ -4,6 +4,7 @@ import { PageHead } from './components/page-head.js';
 import { Toasts } from './components/toast.js';
 import { configuration } from './configuration.js';
 import { forgetAll } from './live.js';
+import { dropJob } from './replay-job.js';
 import { type Route, useRoute } from './query-state.js';
 import { type Access, AccessContext, createSession, type Session } from './session.js';
 import { t } from './texts.js';
@@ -42,7 +43,9 @@ export function App() {
     [caller],
   );
   useEffect(() => {
-    if (state.kind === 'signed-out') forgetAll();
+    if (state.kind !== 'signed-out') return;
+    forgetAll();
+    dropJob();
   }, [state.kind]);
 
   if (!access) return <Gate session={session as Session} state={state} />;

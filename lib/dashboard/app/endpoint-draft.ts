@@ -39,7 +39,7 @@ export function draftOf(endpoint: Endpoint | null): Draft {
     ),
     headers: Object.entries(endpoint?.headers ?? {}).map(([name, value]) => pair(name, value)),
     metadata: Object.keys(metadata).length > 0 ? JSON.stringify(metadata, null, 2) : '',
-    delays: endpoint?.retry ? endpoint.retry.delaysSeconds.join(', ') : '',
+    delays: endpoint?.retry ? endpoint.retry.delaysSeconds.join(', ') || t.noDelays : '',
     jitter: textOf(endpoint?.retry?.jitter),
     perSecond: textOf(endpoint?.rateLimit?.perSecond),
     burst: textOf(endpoint?.rateLimit?.burst),
@@ -82,10 +82,11 @@ export function readDraft(draft: Draft): { input: EndpointCreate; issues: Issue[
   const burst = number('rateLimit.burst', draft.burst);
   if (perSecond === null && burst !== null) issues.push({ path: 'rateLimit.perSecond', message: t.required });
   const jitter = number('retry.jitter', draft.jitter);
-  const delays = draft.delays.split(/[\s,]+/).filter(Boolean);
+  const never = draft.delays.trim().toLowerCase() === t.noDelays;
+  const delays = never ? [] : draft.delays.split(/[\s,]+/).filter(Boolean);
   if (delays.some((delay) => !Number.isFinite(Number(delay)))) {
     issues.push({ path: 'retry.delaysSeconds', message: t.notNumbers });
-  } else if (delays.length === 0 && jitter !== null) {
+  } else if (delays.length === 0 && !never && jitter !== null) {
     issues.push({ path: 'retry.delaysSeconds', message: t.required });
   }
   let metadata: unknown = null;
@@ -109,7 +110,9 @@ export function readDraft(draft: Draft): { input: EndpointCreate; issues: Issue[
     headers: headers.length > 0 ? Object.fromEntries(headers.map(({ name, value }) => [name, value])) : null,
     metadata: metadata as Record<string, unknown> | null,
     retry:
-      delays.length > 0 ? { delaysSeconds: delays.map(Number), ...(jitter !== null && { jitter }) } : null,
+      delays.length > 0 || never
+        ? { delaysSeconds: delays.map(Number), ...(jitter !== null && { jitter }) }
+        : null,
     rateLimit: perSecond === null ? null : { perSecond, ...(burst !== null && { burst }) },
     maxInFlight: number('maxInFlight', draft.maxInFlight),
     timeoutMs: number('timeoutMs', draft.timeoutMs),

@@ -157,7 +157,8 @@ function place<Row extends { id: string }>(now: Kept<Row>, page: ListPage<Row>):
   const front = page.rows.map((row) => settle(known.get(row.id), row));
   // Without a row in common there may be others between: the list begins anew.
   if (at === -1) return { ...now, rows: front, nextCursor: page.nextCursor, fresh: null, error: undefined };
-  const behind = rows.slice(at + 1).filter((row) => !ids.has(row.id));
+  // A first page that is all there is says of the rows behind it that they are gone.
+  const behind = page.nextCursor === null ? [] : rows.slice(at + 1).filter((row) => !ids.has(row.id));
   const next = [...front, ...behind];
   const same = next.length === rows.length && next.every((row, index) => row === rows[index]);
   if (same && !now.fresh && !now.error) return now;

@@ -1,5 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { AdminClient, RangeReplay } from '../../client/index.js';
+import {
+  type AdminClient,
+  isAdminClientError,
+  type MessageReplay,
+  type RangeReplay,
+} from '../../client/index.js';
 
 /** A replay is done page by page, by this page: it goes on while other views are looked at, and ends with the tab. */
 export type JobPhase = 'counting' | 'counted' | 'running' | 'paused' | 'done' | 'canceled' | 'failed';
@@ -114,7 +119,11 @@ async function replayRange(client: AdminClient, own: number, request: RangeRepla
   const pages = client.replayAll({ ...request, limit: PAGE_SIZE, ...(cursor !== null && { cursor }) });
   for await (const page of pages) {
     // Though nobody may wait for it any more, its deliveries were made due.
-    if (job?.request === request) set({ done: done + page.total, cursor: page.nextCursor });
+    if (job?.request === request) {
+      set({ done: done + page.total, cursor: page.nextCursor });
+      // Paused during the last page: there is nothing to go on with, and no cursor would be the beginning.
+      if (page.nextCursor === null && job.phase === 'paused') set({ phase: 'done' });
+    }
     if (own !== run) return;
   }
 }
@@ -123,8 +132,18 @@ async function replayIds(client: AdminClient, own: number, request: RangeReplay)
   const { endpointId, freshId } = request;
   while (job?.request === request && own === run && job.done < job.messageIds.length) {
     const { done, messageIds } = job;
-    await client.replay({ messageId: messageIds[done]!, endpointId, ...(freshId && { freshId }) });
+    await replayOne(client, { messageId: messageIds[done]!, endpointId, ...(freshId && { freshId }) });
     if (job?.request === request) set({ done: done + 1 });
+  }
+}
+
+/** One that was expunged or removed since it was found holds up none of the others. */
+async function replayOne(client: AdminClient, request: MessageReplay): Promise<void> {
+  try {
+    await client.replay(request);
+  } catch (error) {
+    const gone = isAdminClientError(error) && ['MESSAGE_NOT_FOUND', 'REPLAY_VALIDATION'].includes(error.code);
+    if (!gone) throw error;
   }
 }
 

@@ -3,7 +3,8 @@ import { useContext } from 'preact/hooks';
 import { type AdminClient, createAdminClient, isAdminClientError } from '../../client/index.js';
 import type { CallerRecord } from '../../model/caller.js';
 
-const TOKEN_KEY = 'hookplane.token';
+/** With the control plane that it is for: another dashboard of this origin may ask another one. */
+const tokenKey = (adminUrl: string): string => `hookplane.token ${new URL(adminUrl, document.baseURI).href}`;
 
 export type SessionState =
   | { kind: 'starting' }
@@ -31,7 +32,8 @@ export interface Session {
  * that is kept for the tab.
  */
 export function createSession(adminUrl: string): Session {
-  let token = readToken();
+  const key = tokenKey(adminUrl);
+  let token = readToken(key);
   let state: SessionState = { kind: 'starting' };
   const listeners = new Set<() => void>();
 
@@ -54,7 +56,7 @@ export function createSession(adminUrl: string): Session {
 
   function signedOut(refused: boolean): void {
     token = null;
-    writeToken(null);
+    writeToken(key, null);
     become({ kind: 'signed-out', refused });
   }
 
@@ -84,7 +86,7 @@ export function createSession(adminUrl: string): Session {
     start,
     signIn(given) {
       token = given;
-      writeToken(given);
+      writeToken(key, given);
       return start();
     },
     signOut: () => signedOut(false),
@@ -96,18 +98,18 @@ export function createSession(adminUrl: string): Session {
 }
 
 /** Where the browser keeps nothing, the token lasts as long as the page. */
-function readToken(): string | null {
+function readToken(key: string): string | null {
   try {
-    return sessionStorage.getItem(TOKEN_KEY);
+    return sessionStorage.getItem(key);
   } catch {
     return null;
   }
 }
 
-function writeToken(token: string | null): void {
+function writeToken(key: string, token: string | null): void {
   try {
-    if (token === null) sessionStorage.removeItem(TOKEN_KEY);
-    else sessionStorage.setItem(TOKEN_KEY, token);
+    if (token === null) sessionStorage.removeItem(key);
+    else sessionStorage.setItem(key, token);
   } catch {
     // See readToken.
   }

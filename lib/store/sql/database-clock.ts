@@ -9,6 +9,11 @@ const MEASURE_EVERY_MS = 5000;
  */
 export interface DatabaseClock {
   now(): number;
+  /**
+   * The time at present where `given` is what `now` answered last: it may have been measured since. Any other time is
+   * the caller's own, and stays.
+   */
+  latest(given: number): number;
   /** Whether it is time to ask the database for its own. */
   isDue(): boolean;
   /** The database's time, asked for at `askedAt` (of `performance.now`) and just answered. */
@@ -16,21 +21,35 @@ export interface DatabaseClock {
 }
 
 export function createDatabaseClock(): DatabaseClock {
-  let anchor: { databaseMs: number; at: number } | null = null;
+  let anchor: { databaseMs: number; at: number; own: number } | null = null;
+  let answered = Number.NaN;
+
+  function now(): number {
+    const own = Date.now();
+    if (!anchor) return own;
+    const databaseMs = Math.round(anchor.databaseMs + performance.now() - anchor.at);
+    // Where they agree as far as can be told, the process's is free of the error of the measurement.
+    return Math.abs(databaseMs - own) <= AGREEMENT_MS ? own : databaseMs;
+  }
+
+  /** Whether the machine slept, which the time that the process has run does not show, or its clock was set. */
+  function hasJumped({ at, own }: { at: number; own: number }): boolean {
+    return Math.abs(Date.now() - own - (performance.now() - at)) > AGREEMENT_MS;
+  }
+
   return {
     now() {
-      const own = Date.now();
-      if (!anchor) return own;
-      const databaseMs = Math.round(anchor.databaseMs + performance.now() - anchor.at);
-      // Where they agree as far as can be told, the process's is free of the error of the measurement.
-      return Math.abs(databaseMs - own) <= AGREEMENT_MS ? own : databaseMs;
+      answered = now();
+      return answered;
     },
-    isDue: () => !anchor || performance.now() - anchor.at >= MEASURE_EVERY_MS,
+    latest: (given) => (given === answered ? now() : given),
+    isDue: () => !anchor || performance.now() - anchor.at >= MEASURE_EVERY_MS || hasJumped(anchor),
     set(databaseMs, askedAt) {
       const answeredAt = performance.now();
       // An answer that took so long says little, unless nothing better is known.
-      if (anchor && answeredAt - askedAt > AGREEMENT_MS) return;
-      anchor = { databaseMs, at: (askedAt + answeredAt) / 2 };
+      if (anchor && answeredAt - askedAt > AGREEMENT_MS && !hasJumped(anchor)) return;
+      const halfway = (askedAt + answeredAt) / 2;
+      anchor = { databaseMs, at: halfway, own: Date.now() - (answeredAt - halfway) };
     },
   };
 }

@@ -37,6 +37,8 @@ export interface SqlDialect {
    * to look for it. With `everyone` those of this process as well.
    */
   announceDue?(everyone: boolean): RawBuilder<unknown>;
+  /** The time at present, if `given` was the database's by the store's `now`; absent where the caller's counts. */
+  latest?(given: number): number;
   /** A HookplaneError for a driver's error that means that the store does not answer; null for any other. */
   translateError(error: unknown): HookplaneError | null;
 }

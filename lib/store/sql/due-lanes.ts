@@ -46,7 +46,8 @@ export function* readDueLanes(
 }
 
 function countsOwn(row: LaneRow): boolean {
-  return row.rate_per_second !== null || row.max_in_flight !== null;
+  // One at a time goes to an endpoint that has asked to be left alone.
+  return row.rate_per_second !== null || row.max_in_flight !== null || row.slow_step > 0;
 }
 
 function countsTenant(row: LaneRow): boolean {

@@ -12,10 +12,11 @@ interface PostgresError {
 
 /**
  * By their class: 08 connection, 28 and 3D who and where (a server that starts anew, a database that is moved), 53
- * resources, 57 operator intervention and statements that took too long, 58 system, 25006 a standby.
+ * resources, 57 operator intervention and statements that took too long, 58 system, 25006 a standby, 25P03 and 25P04
+ * a process that was held up for too long within a transaction.
  */
-const UNAVAILABLE = /^(08|28|3D|40|53|57|58|XX|25006|55P03)/;
-const OF_NODE = /^E[A-Z]+$|^ERR_(SSL|TLS|STREAM|SOCKET)/;
+const UNAVAILABLE = /^(08|28|3D|40|53|57|58|XX|25006|25P03|25P04|55P03)/;
+const OF_NODE = /^E[A-Z]+$|^EAI_[A-Z]+$|^ERR_(SSL|TLS|STREAM|SOCKET)/;
 /** Of the driver, which gives them no code. */
 const OF_DRIVER =
   /connection terminated|connection error|not queryable|read timeout|timeout exceeded|connection timeout|after calling end|client was closed|does not support SSL|server closed/i;
@@ -48,6 +49,8 @@ export function translatePostgresError(error: unknown): HookplaneError | null {
   }
   const unavailable =
     error instanceof TransactionConflict ||
+    // What a standby says to a transaction that is to write.
+    (code === '0A000' && /during recovery/.test(String(message))) ||
     (typeof code === 'string' && (UNAVAILABLE.test(code) || OF_NODE.test(code))) ||
     (code === undefined && OF_DRIVER.test(String(message)));
   return unavailable

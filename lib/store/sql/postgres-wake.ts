@@ -16,9 +16,11 @@ export interface WakeUps {
    * store only with `everyone`.
    */
   announcement(everyone: boolean): RawBuilder<unknown>;
-  /** Listens on a client of the pool, for as long as there are listeners. */
-  attach(pool: PostgresPool): void;
-  detach(): Promise<void>;
+  /**
+   * Listens on a client of the pool, for as long as there are listeners, until what it answers is called. A second one
+   * while the first lasts changes nothing: the store looks at its schema so.
+   */
+  attach(pool: PostgresPool): () => Promise<void>;
 }
 
 /**
@@ -62,12 +64,13 @@ export function createWakeUps(channel: string): WakeUps {
     },
     announcement: (everyone) => sql`select pg_notify(${channel}, ${everyone ? '' : self})`,
     attach(opened) {
+      if (pool) return async () => {};
       pool = opened;
       update();
-    },
-    async detach() {
-      pool = null;
-      await stop();
+      return async () => {
+        pool = null;
+        await stop();
+      };
     },
   };
 }

@@ -6,10 +6,12 @@ import { rowOf, changesOf } from './steps.js';
 /** Signs of life older than this are of workers that will not come back. */
 const FORGET_AFTER_MS = 24 * 3_600_000;
 
-export function workerStore({ read, writeRelaxed }: SqlContext): WorkerStore {
+export function workerStore({ read, writeRelaxed, dialect }: SqlContext): WorkerStore {
   return {
-    beat: (id, now) =>
+    beat: (id, given) =>
       writeRelaxed(function* (db) {
+        // Within the transaction, whose beginning may have measured it: a time from before may set back all others.
+        const now = dialect.latest?.(given) ?? given;
         yield* followClock(db, now);
         yield* changesOf(
           db

@@ -104,7 +104,9 @@ export const endpointTexts = {
   timeoutMs: 'Timeout in ms',
   timeoutHint: '1000 to 60000.',
   delays: 'Waits between attempts, in seconds',
-  delaysHint: 'By commas: 5, 300, 1800.',
+  delaysHint: 'By commas: 5, 300, 1800. Or: none.',
+  /** What is typed, in small letters, for an endpoint that is tried once. */
+  noDelays: 'none',
   jitter: 'Jitter',
   jitterHint: '0 to 1: the share of a wait that is random.',
   metadataHint: 'A JSON object of your own.',

@@ -44,7 +44,8 @@ export function MessageView({ id }: { id: string }) {
   );
   const replay = (endpointId?: string) =>
     action.start(async () => {
-      const { replayed } = await client.replay({ messageId: id, endpointId });
+      let replayed = 0;
+      for await (const page of client.replayAll({ messageId: id, endpointId })) replayed = page.total;
       toast(t.replayed(replayed, formatNumber(replayed)));
       loaded.reload();
     });

@@ -6,7 +6,7 @@ import { ReplayProgress } from '../components/replay-progress.js';
 import { fromLocalInput, toLocalInput } from '../format.js';
 import { useLive } from '../live.js';
 import { listOf, type Route, setQuery } from '../query-state.js';
-import { count, useReplayJob } from '../replay-job.js';
+import { count, dropJob, useReplayJob } from '../replay-job.js';
 import { useAccess } from '../session.js';
 import { t } from '../texts.js';
 
@@ -52,6 +52,10 @@ export function ReplayView({ route: { query } }: { route: Route }) {
         <form
           class="card card-body form"
           noValidate
+          onChange={() => {
+            // What was counted is what would be replayed: what is asked for now has to be counted anew.
+            if (job?.phase === 'counted') dropJob();
+          }}
           onSubmit={(event) => {
             event.preventDefault();
             void count(client, reconciling ? 'reconcile' : 'replay', request());
