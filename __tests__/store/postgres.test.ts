@@ -19,7 +19,13 @@ storeContract('PostgreSQL', async (emptied) => {
   if (emptied) emptySchema = schema;
   const stores: Store[] = [];
   const make = (options: { migrate?: boolean } = {}): Store => {
-    const store = postgresStore({ connectionString: database.url, schema, ...options });
+    const store = postgresStore({
+      connectionString: database.url,
+      schema,
+      // A machine that is busy with other things must not fail a test.
+      statementTimeoutMs: 20_000,
+      ...options,
+    });
     stores.push(store);
     return store;
   };

@@ -7,16 +7,7 @@ import { holdTenants } from './locks.js';
 import { usedUnder } from './rate-used.js';
 import { toPage, toTenant } from './rows.js';
 import type { Tables } from './schema.js';
-import {
-  type BulkClaim,
-  type Steps,
-  claimRows,
-  rowsOf,
-  firstOf,
-  rowOf,
-  changesOf,
-  rawChanges,
-} from './steps.js';
+import { type BulkClaim, type Steps, claimRows, rowsOf, firstOf, rowOf, changesOf } from './steps.js';
 
 export function tenantStore({ read, write, writeRelaxed, dialect }: SqlContext): TenantStore {
   return {
@@ -68,18 +59,9 @@ export function tenantStore({ read, write, writeRelaxed, dialect }: SqlContext):
         if (deleted === 0) return false;
         yield* appendAudit([{ audit, tenantId: id }]);
         // Without its endpoints nothing of it is leased any more.
-        const endpoints = yield* rowsOf(
-          db.deleteFrom('hookplane_endpoints').where('tenant_id', '=', id).returning('id'),
-        );
-        // Behind them: a rotation that was under way has ended by now, and what it made is seen.
-        const ids = dialect.tableOf(
-          endpoints.map((row) => [row.id]),
-          { id: 'text' },
-        );
-        yield* rawChanges(
-          db,
-          sql`delete from hookplane_endpoint_secrets where endpoint_id in (select id from ${ids} as r)`,
-        );
+        const endpoints = db.selectFrom('hookplane_endpoints').select('id').where('tenant_id', '=', id);
+        yield* changesOf(db.deleteFrom('hookplane_endpoint_secrets').where('endpoint_id', 'in', endpoints));
+        yield* changesOf(db.deleteFrom('hookplane_endpoints').where('tenant_id', '=', id));
         yield* changesOf(db.deleteFrom('hookplane_deleted_endpoints').where('tenant_id', '=', id));
         yield* purgeTenant(db, dialect, yield* markDeleted(db, id, last));
         return true;
