@@ -99,7 +99,7 @@ export async function openPlane({ admin, lifetime = 'test', ...options }: PlaneO
     sender,
     handler,
     get database() {
-      if (!database) throw new Error('A test that asks the database itself is one of SQLite: see sqliteTest');
+      if (!database) throw new Error('A test that asks the database itself runs on SQLite alone');
       return database;
     },
     clock,

@@ -194,7 +194,7 @@ export interface OutboxStore {
     audit?: NewAuditEntry | undefined;
   }): Promise<string[]>;
   /**
-   * Calls the listener when another process may have stored something that is due, and whenever that may have gone
+   * Calls the listener when another process may have sent something, and whenever that may have gone
    * unnoticed for a while. Absent where nobody tells; whoever listens looks for work from time to time all the same.
    * @returns a function that ends it
    */

@@ -89,6 +89,18 @@ export function testEndpoints(dashboard: () => Dashboard): void {
     await check.getByText('2 of the latest 3 of those pass').waitFor();
   });
 
+  it('takes from the list what is gone, also at its end', async () => {
+    const { sender, receiver, open } = dashboard();
+    const endpoint = { url: receiver.url('/oldest'), tenantId: 'shrinking' };
+    const { id } = await sender.endpoints.create(endpoint);
+    await sender.endpoints.create({ ...endpoint, url: receiver.url('/newest') });
+    const page = await open('#/endpoints?tenantId=shrinking');
+    await page.getByRole('link', { name: '/oldest' }).waitFor();
+    await sender.endpoints.delete(id);
+    await page.getByRole('link', { name: '/oldest' }).waitFor({ state: 'detached' });
+    expect(await page.getByRole('link', { name: '/newest' }).count()).toBe(1);
+  });
+
   it('edits an endpoint that is tried once, and leaves it so', async () => {
     const { sender, receiver, open } = dashboard();
     const { id } = await sender.endpoints.create({

@@ -1,5 +1,20 @@
+import type { Page } from 'playwright-core';
 import { waitFor } from '../../support/wait-for.js';
 import type { Dashboard } from '../opened-page.js';
+
+/** Has the first page of a replay be answered when the test says so. */
+async function holdFirstPage(page: Page): Promise<{ release(): void; asked(): number }> {
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let asked = 0;
+  await page.route('**/admin/replay', async (route) => {
+    if (!route.request().postData()?.includes('dryRun') && ++asked === 1) await held;
+    await route.continue();
+  });
+  return { release, asked: () => asked };
+}
 
 /** Tests of the views, on the dashboard that is handed over. */
 export function testReplay(dashboard: () => Dashboard): void {
@@ -36,25 +51,17 @@ export function testReplay(dashboard: () => Dashboard): void {
     const { receiver, open } = dashboard();
     const { id } = await endpointWith('/last-page', 20);
     const page = await open(`#/replay?endpointId=${id}`);
-    let release = () => {};
-    const held = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    let asked = 0;
-    await page.route('**/admin/replay', async (route) => {
-      if (!route.request().postData()?.includes('dryRun') && ++asked === 1) await held;
-      await route.continue();
-    });
+    const first = await holdFirstPage(page);
     await page.getByRole('button', { name: 'Count' }).click();
     await page.getByRole('button', { name: 'Replay 20' }).click();
-    await waitFor(() => asked === 1);
+    await waitFor(() => first.asked() === 1);
     await page.getByRole('button', { name: 'Pause' }).click();
     await page.getByRole('button', { name: 'Resume' }).waitFor();
-    release();
+    first.release();
     await page.getByText('20 of 20 are due again').waitFor();
     await page.getByText('Done').waitFor();
     await receiver.waitFor(40, '/last-page');
-    expect([asked, await page.getByRole('button', { name: 'Resume' }).count()]).toEqual([1, 0]);
+    expect([first.asked(), await page.getByRole('button', { name: 'Resume' }).count()]).toEqual([1, 0]);
   });
 
   it('counts anew when something else is asked for', async () => {
@@ -71,30 +78,21 @@ export function testReplay(dashboard: () => Dashboard): void {
     const { receiver, open } = dashboard();
     const { id } = await endpointWith('/walked', 450);
     const page = await open(`#/replay?endpointId=${id}`);
-    // The first page is answered when the test says so.
-    let release = () => {};
-    const held = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    let asked = 0;
-    await page.route('**/admin/replay', async (route) => {
-      if (!route.request().postData()?.includes('dryRun') && ++asked === 1) await held;
-      await route.continue();
-    });
+    const first = await holdFirstPage(page);
     await page.getByRole('button', { name: 'Count' }).click();
     await page.getByRole('button', { name: 'Replay 450' }).click();
-    await waitFor(() => asked === 1);
+    await waitFor(() => first.asked() === 1);
     await page.getByRole('button', { name: 'Pause' }).click();
     await page.getByRole('button', { name: 'Resume' }).waitFor();
     await page.getByRole('link', { name: 'Messages' }).click();
-    release();
+    first.release();
     await page.getByRole('heading', { name: 'Messages' }).waitFor();
     await page.getByRole('link', { name: 'Replay' }).click();
     await page.getByText('200 of 450 are due again').waitFor();
-    expect(asked).toBe(1);
+    expect(first.asked()).toBe(1);
     await page.getByRole('button', { name: 'Resume' }).click();
     await page.getByText('450 of 450 are due again').waitFor();
-    expect(asked).toBe(3);
+    expect(first.asked()).toBe(3);
     await receiver.waitFor(900, '/walked');
   });
 
