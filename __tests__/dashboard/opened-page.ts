@@ -10,6 +10,9 @@ import { type Receiver, startReceiver } from '../support/receiver.js';
 import { startSender, type TestSender } from '../support/sender.js';
 import { useBuiltPage } from './built-page.js';
 
+/** No view waits longer before it reads again what it shows. */
+const REFRESH_MS = 5000;
+
 /** What a visitor may do goes by the token. */
 export const TOKENS = {
   operator: 'operator-token-of-the-tests',
@@ -30,6 +33,9 @@ export interface Dashboard {
   /** What pages have complained about since this was last asked: uncaught errors, and all that the policy refused. */
   complaints(): string[];
 }
+
+/** Lets the time pass after which a view is read again. */
+export const passRefresh = (page: Page): Promise<void> => page.clock.fastForward(REFRESH_MS);
 
 /**
  * An application with a sender that delivers, its control plane and the built dashboard, and a browser to look at it:
@@ -89,6 +95,8 @@ export function useDashboard(): () => Dashboard {
         const context = await contextFor(as, options);
         const page = await context.newPage();
         pages.push(page);
+        // A clock that goes as clocks do, until a test sets it forward.
+        await page.clock.install();
         page.setDefaultTimeout(15_000);
         page.on('pageerror', (error) => complaints.push(String(error.stack)));
         page.on('console', (message) => {

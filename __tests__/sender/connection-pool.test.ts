@@ -5,6 +5,7 @@ import {
   type PostRequest,
 } from '../../lib/sender/delivery/http-client.js';
 import { createTargetGuard } from '../../lib/sender/delivery/target-guard.js';
+import { waitFor } from '../support/wait-for.js';
 import { endlessly, httpReceiver, rawReceiver } from './loopback-receiver.js';
 
 const guard = createTargetGuard({ allowHttp: true, allowTargets: ['127.0.0.1'] });
@@ -82,6 +83,7 @@ test('a request that timed out while it waited for a connection is never sent', 
   const receiver = track(await httpReceiver((_request, response) => held.push(response)));
   const { post } = clientOf({ connectionsPerOrigin: 1 });
   const first = post(receiver.url, { body: Buffer.from('"first"') });
+  await waitFor(() => held.length === 1);
   const waiting = await Promise.all(
     Array.from({ length: 10 }, () => post(receiver.url, { body: Buffer.from('"late"'), timeoutMs: 50 })),
   );

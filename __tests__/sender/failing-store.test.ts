@@ -83,7 +83,7 @@ async function tell(fault?: Fault): Promise<ReadonlyMap<string, number>> {
     allowTargets: ['127.0.0.1'],
     now: clock.now,
     logger,
-    pollIntervalMs: 20,
+    pollIntervalMs: 100,
     timeoutMs: 15_000,
     leaseMs: 20_000,
     retry: { delaysSeconds: [5], jitter: 0 },

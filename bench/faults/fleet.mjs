@@ -33,8 +33,9 @@ export async function startFleet({ seed, store: storeName = 'sqlite', spare = fa
 
   function spawn(role) {
     const child = fork(new URL(`./${role}.mjs`, import.meta.url), {
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
     });
+    child.stderr.pipe(process.stderr, { end: false });
     children.add(child);
     child.once('exit', () => children.delete(child));
     const loaded = new Promise((resolve, reject) => {
@@ -54,6 +55,10 @@ export async function startFleet({ seed, store: storeName = 'sqlite', spare = fa
     numbers += 1;
     const name = `${role[0]}${numbers}`;
     const owners = [];
+    let complaint = '';
+    child.stderr.on('data', (text) => {
+      complaint = `${complaint}${text}`.slice(-2000);
+    });
     const { doom = null } = given;
     /** Why it ends, once that is settled by somebody else than itself. */
     let fate;
@@ -82,7 +87,7 @@ export async function startFleet({ seed, store: storeName = 'sqlite', spare = fa
       if (signal === 'SIGKILL') {
         const inFlight = owners.length > 0 ? await leasedBy(owners) : [];
         ledger.kills.push({ name, role, how: fate ?? doom?.point ?? 'by somebody else', inFlight });
-      } else if (code !== 0 || !done) ledger.crashes.push(`a ${role}, with ${signal ?? `code ${code}`}`);
+      } else if (code !== 0 || !done) ledger.crashes.push(`a ${role}, with ${signal ?? `code ${code}`}: ${complaint}`);
     })();
     const running = () => child.exitCode === null && child.signalCode === null;
     const member = {

@@ -1,6 +1,6 @@
 import { verifySignature } from '../../../lib/sender/verify-signature.js';
 import { waitFor } from '../../support/wait-for.js';
-import type { Dashboard } from '../opened-page.js';
+import { type Dashboard, passRefresh } from '../opened-page.js';
 
 /** Tests of the views, on the dashboard that is handed over. */
 export function testEndpoints(dashboard: () => Dashboard): void {
@@ -97,6 +97,7 @@ export function testEndpoints(dashboard: () => Dashboard): void {
     const page = await open('#/endpoints?tenantId=shrinking');
     await page.getByRole('link', { name: '/oldest' }).waitFor();
     await sender.endpoints.delete(id);
+    await passRefresh(page);
     await page.getByRole('link', { name: '/oldest' }).waitFor({ state: 'detached' });
     expect(await page.getByRole('link', { name: '/newest' }).count()).toBe(1);
   });
@@ -148,10 +149,10 @@ export function testEndpoints(dashboard: () => Dashboard): void {
     await page.getByRole('button', { name: 'Enable' }).click();
     await page.getByRole('button', { name: 'Pause' }).waitFor();
 
-    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
     await page.getByRole('button', { name: 'Delete endpoint' }).click();
     await page.getByRole('heading', { name: 'Endpoints', exact: true }).waitFor();
     await expect(sender.endpoints.get(id)).rejects.toMatchObject({ code: 'ENDPOINT_NOT_FOUND' });

@@ -1,5 +1,5 @@
 import { waitFor } from '../../support/wait-for.js';
-import type { Dashboard } from '../opened-page.js';
+import { type Dashboard, passRefresh } from '../opened-page.js';
 
 /** Tests of the views, on the dashboard that is handed over. */
 export function testFurther(dashboard: () => Dashboard): void {
@@ -29,13 +29,13 @@ export function testFurther(dashboard: () => Dashboard): void {
     const page = await open('#/messages?type=live.view');
     await page.getByText('Nothing matches').waitFor();
     await sender.send({ type: 'live.view', data: 1 });
+    await passRefresh(page);
     await page.getByRole('link', { name: 'live.view' }).waitFor();
     await page.getByRole('button', { name: 'Live' }).click();
     expect(await page.getByRole('button', { name: 'Live' }).getAttribute('aria-pressed')).toBe('false');
     let asked = 0;
     page.on('request', () => asked++);
-    // Longer than a view waits before it is read again.
-    await page.waitForTimeout(4500);
+    await passRefresh(page);
     expect(asked).toBe(0);
     await page.getByRole('button', { name: 'Live' }).click();
     await waitFor(() => asked > 0);

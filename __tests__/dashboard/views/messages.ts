@@ -1,13 +1,17 @@
 import { waitFor } from '../../support/wait-for.js';
-import type { Dashboard } from '../opened-page.js';
+import { type Dashboard, passRefresh } from '../opened-page.js';
 
 /** Tests of the views, on the dashboard that is handed over. */
 export function testMessages(dashboard: () => Dashboard): void {
   async function delivered(type: string, tenantId?: string): Promise<string> {
     const { sender } = dashboard();
     const { id } = await sender.send({ type, data: { total: 42, customer: { name: 'Zoë' } }, tenantId });
-    await waitFor(async () => (await sender.messages.get(id)).status !== 'pending');
+    await settled(id);
     return id;
+  }
+
+  async function settled(id: string): Promise<void> {
+    await waitFor(async () => (await dashboard().sender.messages.get(id)).status !== 'pending');
   }
 
   it('lists messages by the filters of its address, and keeps those that are chosen in it', async () => {
@@ -51,6 +55,7 @@ export function testMessages(dashboard: () => Dashboard): void {
 
     const before = await page.evaluate('scrollY');
     await sender.send({ type, data: 'new' });
+    await passRefresh(page);
     await page.getByRole('button', { name: '1 new' }).waitFor();
     expect(await page.locator('tbody tr').count()).toBe(120);
     expect(await page.evaluate('scrollY')).toBe(before);
@@ -112,6 +117,8 @@ export function testMessages(dashboard: () => Dashboard): void {
     const page = await open(`#/messages/${id}`);
     await page.locator('summary', { hasText: '#1' }).click();
     await sender.replay({ messageId: id });
+    await settled(id);
+    await passRefresh(page);
     await page.locator('summary', { hasText: '#2' }).waitFor();
     expect(await page.locator('details[open] > summary', { hasText: '#1' }).count()).toBe(1);
   });
@@ -130,6 +137,8 @@ export function testMessages(dashboard: () => Dashboard): void {
     await page.getByText('1 delivery is due again.').waitFor();
     await receiver.waitFor(2, '/one');
     expect(receiver.requests('/two')).toHaveLength(1);
+    await settled(id);
+    await passRefresh(page);
     await delivery.getByText('2 attempts').waitFor();
 
     await page.getByRole('button', { name: 'Replay to all' }).click();
