@@ -21,7 +21,7 @@ import {
 import { storeContract } from '../contracts/store.js';
 import { onCleanUp } from '../support/clean-up.js';
 import { startSender, temporaryFolder } from '../support/sender.js';
-import { eventually } from '../support/wait-for.js';
+import { eventually, waitFor } from '../support/wait-for.js';
 
 storeContract('SQLite, in a file', async () => {
   const file = join(await temporaryFolder(), 'store.sqlite');
@@ -189,6 +189,19 @@ describe('every open', () => {
       await store.close();
       database.close();
     }
+  });
+
+  test('waits for others who make the file at the same time', async () => {
+    const file = await newFile();
+    const other = databaseOf(file);
+    other.exec('begin immediate; create table theirs (id)');
+    const database = databaseOf(file, { timeout: 1 });
+    const pragma = jest.spyOn(database, 'pragma');
+    const opening = storeOf({ database }).open();
+    await waitFor(() => pragma.mock.calls.length > 2);
+    other.exec('commit');
+    await opening;
+    expect(database.pragma('journal_mode', { simple: true })).toBe('wal');
   });
 
   test('does not when it is told so', async () => {

@@ -87,7 +87,8 @@ export async function startFleet({ seed, store: storeName = 'sqlite', spare = fa
       if (signal === 'SIGKILL') {
         const inFlight = owners.length > 0 ? await leasedBy(owners) : [];
         ledger.kills.push({ name, role, how: fate ?? doom?.point ?? 'by somebody else', inFlight });
-      } else if (code !== 0 || !done) ledger.crashes.push(`a ${role}, with ${signal ?? `code ${code}`}: ${complaint}`);
+      } else if (code !== 0 || !done)
+        ledger.crashes.push(`a ${role}, with ${signal ?? `code ${code}`}: ${complaint}`);
     })();
     const running = () => child.exitCode === null && child.signalCode === null;
     const member = {

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { HookplaneError } from '../model/errors.js';
 import type { SqlDialect } from './sql/dialect.js';
@@ -7,6 +8,8 @@ import type { ColumnKind } from './sql/steps.js';
 import type { Store } from './store.js';
 
 export type { BetterSqlite3Database } from './sql/sqlite-connection.js';
+
+const LOCK_TIMEOUT_MS = 5000;
 
 interface SqliteSettings {
   /**
@@ -58,7 +61,7 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
       try {
         // Every time: a WAL database that is opened again runs with `normal` unless it is told otherwise, and an
         // acknowledged send could then vanish in a power failure.
-        database.pragma('journal_mode = WAL');
+        await switchToWal(database);
         database.pragma(`synchronous = ${synchronous}`);
         // A page that changes often is copied into the database once in 16 MB of log instead of once in 4.
         database.pragma('wal_autocheckpoint = 4000');
@@ -71,6 +74,24 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
   });
 }
 
+/**
+ * Of several processes that find an empty file at once, all but one are refused the switch, without the wait that any
+ * other statement makes for a lock.
+ */
+async function switchToWal(database: BetterSqlite3Database): Promise<void> {
+  const end = performance.now() + LOCK_TIMEOUT_MS;
+  for (;;) {
+    try {
+      database.pragma('journal_mode = WAL');
+      return;
+    } catch (error) {
+      if (!String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY') || performance.now() > end)
+        throw error;
+    }
+    await setTimeout(10);
+  }
+}
+
 async function openFile(file: string): Promise<BetterSqlite3Database> {
   let Database: new (file: string, options: { timeout: number }) => BetterSqlite3Database;
   try {
@@ -81,7 +102,7 @@ async function openFile(file: string): Promise<BetterSqlite3Database> {
     });
   }
   try {
-    return new Database(file, { timeout: 5000 });
+    return new Database(file, { timeout: LOCK_TIMEOUT_MS });
   } catch (cause) {
     const { code, message } = cause as { code?: unknown; message?: unknown };
     if (code === 'ERR_DLOPEN_FAILED' || /bindings file/.test(String(message))) {
