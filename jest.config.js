@@ -36,7 +36,7 @@ const onPostgres = {
 module.exports = {
   watchman: false,
   maxWorkers: '100%',
-  testTimeout: 20_000,
+  testTimeout: 30_000,
   projects:
     process.env.HOOKPLANE_TEST_STORE === 'postgres'
       ? [{ ...onPostgres, testMatch: ['<rootDir>/__tests__/{sender,admin,express}/**/*.test.ts'] }]

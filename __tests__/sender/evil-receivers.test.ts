@@ -9,7 +9,7 @@ import { endlessly, listen, type Receiver, rawReceiver } from './loopback-receiv
 import { untilAttempts } from './probe.js';
 
 const TIMEOUT_MS = 2500;
-const LATE_MS = 250;
+const LATE_MS = 1000;
 /** What the receivers have in their own buffers counts, since they are in this process. */
 const MAX_GROWTH_BYTES = 128 * 1024 * 1024;
 const ROUNDS = 2;

@@ -3,8 +3,6 @@ import type { Store } from '../../lib/store/store.js';
 import { storeContract } from '../contracts/store.js';
 import { createDatabase, type TestDatabase } from '../support/postgres/database.js';
 
-jest.setTimeout(30_000);
-
 let database: TestDatabase;
 let schemas = 0;
 let emptySchema: string | undefined;

@@ -7,7 +7,6 @@ import { newPlace, type StoredAt, storeAt } from './test-store.js';
 export { temporaryFolder } from './temporary-folder.js';
 
 // A machine that is busy with other things must not fail a test; none needs more than a second on an idle one.
-jest.setTimeout(30_000);
 
 export interface LogEntry {
   level: keyof Logger;

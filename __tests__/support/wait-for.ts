@@ -6,7 +6,7 @@ const STEP_MS = 3;
  */
 export async function waitFor<T>(
   ask: () => T | Promise<T>,
-  deadlineMs = 10_000,
+  deadlineMs = 20_000,
 ): Promise<Exclude<T, undefined | null | false | 0 | ''>> {
   const end = performance.now() + deadlineMs;
   let failure: unknown;

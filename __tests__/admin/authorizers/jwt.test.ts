@@ -29,11 +29,15 @@ describe('a token that is valid', () => {
     ['a secret of bytes', { publicKey: undefined, secret: secretBytes }, { alg: 'HS512', key: secretBytes }],
     ['one of several issuers', { issuer: ['https://other.example', ISSUER] }, {}],
     ['one of several audiences', { audience: ['other', AUDIENCE] }, { claims: { aud: ['x', AUDIENCE] } }],
-    ['a clock that differs', {}, { claims: { exp: secondsAgo(3), nbf: secondsAgo(-3) } }],
     ['a clock that differs much', { clockToleranceSeconds: 90 }, { claims: { exp: secondsAgo(60) } }],
     ['no end, where that is admitted', { requireExpiration: false }, { claims: { exp: undefined } }],
   ])('lets in its subject: %s', async (_name, options, minted) => {
     expect(await verdictOn(withKey(options), minted)).toStrictEqual(ADA);
+  });
+
+  it('lets in its subject: a clock that differs', async () => {
+    const claims = { exp: secondsAgo(3), nbf: secondsAgo(-3) };
+    expect(await verdictOn(withKey(), { claims })).toStrictEqual(ADA);
   });
 });
 
