@@ -1,6 +1,6 @@
 /** Runs statements in a transaction of PostgreSQL that is open, for a library that is not known here. */
 export interface TransactionExecutor {
-  /** Runs one statement that has a `$1` for each of the texts in `params`; answers its rows, by the names of columns. */
+  /** Runs one statement that has `$1` and so on for the texts in `params`; answers its rows, by the names of columns. */
   execute(sql: string, params: string[]): PromiseLike<readonly object[]>;
 }
 

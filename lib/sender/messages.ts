@@ -24,10 +24,9 @@ export function sendOperations(
         core.tracing,
         { messages: [message], tenantId: tenant },
         async (traceContext) => {
-          const transaction = transactionOf(options);
           const prepared = prepare(core, tenant, message, traceContext, audit);
-          if (!transaction) return core.queue.send(prepared);
-          const [sent] = await core.queue.sendAll([prepared], transaction);
+          if (options === undefined) return core.queue.send(prepared);
+          const [sent] = await core.queue.sendAll([prepared], transactionOf(options));
           return sent!;
         },
         idOf,
@@ -37,10 +36,7 @@ export function sendOperations(
         core.tracing,
         { messages: [message], tenantId: tenant },
         (traceContext) =>
-          core.queue.sendSync(
-            prepare(core, tenant, message, traceContext, audit),
-            transactionOf(options ?? {})!,
-          ),
+          core.queue.sendSync(prepare(core, tenant, message, traceContext, audit), transactionOf(options)),
         idOf,
       ),
     async sendMany(messages, options) {
@@ -52,7 +48,7 @@ export function sendOperations(
       return traceSend(core.tracing, { messages, tenantId: tenant }, async (traceContext) =>
         core.queue.sendAll(
           messages.map((message) => prepare(core, tenant, message, traceContext, audit)),
-          transactionOf(options),
+          options === undefined ? undefined : transactionOf(options),
         ),
       );
     },
@@ -60,19 +56,17 @@ export function sendOperations(
 }
 
 /**
- * The transaction that a send is told to be part of. Options without one are refused: a transaction that is not there by
- * mistake must not lead to a send outside of it.
+ * The transaction that a send is told to be part of. One that is missing by mistake must not lead to a send outside of it.
  * @throws HookplaneError `INVALID_OPTIONS`
  */
-function transactionOf(options: { transaction: object } | undefined): object | undefined {
-  if (options === undefined) return undefined;
+function transactionOf(options: { transaction: object }): object {
   const transaction: unknown = options?.transaction;
   // That of Knex is a function.
   if ((typeof transaction === 'object' || typeof transaction === 'function') && transaction !== null)
     return transaction;
   throw new HookplaneError(
     'INVALID_OPTIONS',
-    'The transaction of a send is not there: without options it is sent outside of any',
+    'The transaction is missing: leave the options out for a send that is part of none',
   );
 }
 

@@ -4,7 +4,7 @@ import { HookplaneError } from '../model/errors.js';
 import { matchesFilter } from '../model/filter.js';
 import { isoTime } from '../model/time.js';
 import { matchesChannels, matchesTypes } from '../model/types.js';
-import type { NewMessage } from '../store/store.js';
+import type { NewMessage, SendingStore } from '../store/store.js';
 import type { ResolvedOptions } from './options.js';
 
 /** A message that is ready to be stored, but for whom it is owed to. */
@@ -13,19 +13,15 @@ export interface Outgoing extends Omit<NewMessage, 'endpointIds' | 'fingerprint'
   data: string;
 }
 
-type OfTenant = (tenantId: string | null) => Promise<Endpoint[]>;
-
-/** Finds the endpoints whose own filters match; each tenant's are read once for all that the matcher is asked. */
-export function matcher(ofTenant: OfTenant): (message: Outgoing) => Promise<Endpoint[]> {
-  const byTenant = new Map<string | null, Promise<Endpoint[]>>();
-  return async (message) => {
-    let endpoints = byTenant.get(message.tenantId);
-    if (!endpoints) {
-      endpoints = ofTenant(message.tenantId);
-      byTenant.set(message.tenantId, endpoints);
-    }
-    return matching(await endpoints, message);
-  };
+/** Reads the endpoints of the messages' tenants, one tenant after the other; answers what finds those that match. */
+export async function matcher(
+  ofTenant: SendingStore['ofTenant'],
+  messages: readonly Outgoing[],
+): Promise<(message: Outgoing) => Endpoint[]> {
+  const byTenant = new Map<string | null, Endpoint[]>();
+  for (const { tenantId } of messages)
+    if (!byTenant.has(tenantId)) byTenant.set(tenantId, await ofTenant(tenantId));
+  return (message) => matching(byTenant.get(message.tenantId)!, message);
 }
 
 /** Those endpoints of the message's tenant whose own filters match. */

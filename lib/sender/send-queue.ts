@@ -64,10 +64,11 @@ export function createSendQueue(
 
   async function flush(batch: readonly Waiting[]): Promise<void> {
     const store = await ready();
-    const matched = matcher(store.endpoints.ofTenant);
+    const unmatched = batch.filter(({ endpointIds }) => !endpointIds).map(({ message }) => message);
+    const matched = await matcher(sendingOn(store).ofTenant, unmatched);
     const routed: { each: Waiting; message: NewMessage }[] = [];
     for (const each of batch) {
-      const endpointIds = each.endpointIds ?? route(each, await matched(each.message));
+      const endpointIds = each.endpointIds ?? route(each, matched(each.message));
       if (endpointIds) routed.push({ each, message: toStore(each.message, endpointIds) });
     }
     if (routed.length === 0) return;
@@ -100,9 +101,9 @@ export function createSendQueue(
   }
 
   async function storeAll(store: SendingStore, messages: readonly Outgoing[]): Promise<SentMessage[]> {
-    const matched = matcher(store.ofTenant);
+    const matched = await matcher(store.ofTenant, messages);
     const routed = messages.map(async (message) => {
-      const endpoints = await matched(message);
+      const endpoints = matched(message);
       const endpointIds = (await askHooks(options, message, endpoints)) ?? endpoints.map(({ id }) => id);
       return toStore(message, endpointIds);
     });
@@ -119,8 +120,7 @@ export function createSendQueue(
       }
       return inTurn(() => store.within(transaction, (within) => storeAll(within, messages)));
     }
-    const { ofTenant } = store.endpoints;
-    const result = await storeAll({ ofTenant, insert: (all) => store.messages.insert(all, true) }, messages);
+    const result = await storeAll(sendingOn(store), messages);
     wake();
     return result;
   }
@@ -152,6 +152,14 @@ export function createSendQueue(
         setImmediate(wake);
       }
     },
+  };
+}
+
+/** In a transaction of the store's own. */
+function sendingOn({ endpoints, messages }: Store): SendingStore {
+  return {
+    ofTenant: (tenantId) => endpoints.ofTenant(tenantId),
+    insert: (all) => messages.insert(all, true),
   };
 }
 

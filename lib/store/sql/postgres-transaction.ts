@@ -19,23 +19,23 @@ export function withinSavepoint(schema: string): Within {
   const statementOf = createStatements(schema, false);
 
   /**
-   * Libraries and applications read values each in a way of their own: 64-bit integers as text, names of columns in camel
-   * case. Rows are therefore asked for as one text of JSON, which all of them leave as it is.
+   * Libraries and applications write and read values each in a way of their own: arrays by their type, 64-bit integers as
+   * text, names of columns in camel case. Values are therefore handed over as texts, and rows are asked for as one text of
+   * JSON, which all of them leave as it is.
    */
   function executeBy(ask: Ask): Execute {
     return async (shared, given) => {
-      const { text } = statementOf(shared);
-      const values = withoutNul(given).map(String);
-      if (!/^\s*select\b|\breturning\b/.test(text)) {
-        await ask(text, values);
-        return { rows: [], rowCount: null };
+      const text = statementOf(shared).text.replace(/\$\d+/g, '$&::text');
+      const hasRows = /^\s*select\b|\breturning\b/.test(text);
+      const asked = hasRows ? `with t as (${text}) select json_agg(t)::text as rows from t` : text;
+      try {
+        const answer = await ask(asked, withoutNul(given) as string[]);
+        const [row] = Array.isArray(answer) ? answer : (answer as Answer).rows;
+        return { rows: (hasRows && JSON.parse(Object.values(row)[0] as string)) || [], rowCount: null };
+      } catch (error) {
+        const problem = `is of a database without the tables of the schema ${schema}`;
+        throw codesOf(error).includes(UNDEFINED_TABLE) ? unusable(problem, error) : error;
       }
-      const answer = await ask(
-        `with answer as (${text}) select json_agg(answer)::text as rows from answer`,
-        values,
-      );
-      const [row] = Array.isArray(answer) ? answer : (answer as Answer).rows;
-      return { rows: JSON.parse(Object.values(row)[0] as string) ?? [], rowCount: null };
     };
   }
 
@@ -54,10 +54,7 @@ export function withinSavepoint(schema: string): Within {
       // Where the connection is lost, the transaction is as well.
       await ask(`rollback to savepoint ${SAVEPOINT}`, []).catch(() => {});
       await ask(`release savepoint ${SAVEPOINT}`, []).catch(() => {});
-      if (error instanceof TransactionConflict) throw translatePostgresError(error);
-      throw codesOf(error).includes(UNDEFINED_TABLE)
-        ? unusable(`is of a database without the tables of the schema ${schema}`, error)
-        : error;
+      throw error instanceof TransactionConflict ? translatePostgresError(error) : error;
     }
   };
 }
