@@ -61,6 +61,8 @@ export type {
   EndpointWithSecret,
   MessageListRequest,
   SenderScope,
+  SendOptions,
+  SendSyncOptions,
 } from './model/scope.js';
 export type {
   AttemptStats,
@@ -71,6 +73,7 @@ export type {
   StatsRequest,
 } from './model/stats.js';
 export type { Tenant } from './model/tenant.js';
+export type { SqliteTransaction, Transaction, TransactionExecutor } from './model/transaction.js';
 export type { ScopeCaller } from './sender/audit.js';
 export type { EgressProxyOptions } from './sender/delivery/egress-proxy.js';
 export type { SenderEventName, SenderEvents } from './sender/events.js';

@@ -91,6 +91,7 @@ it('can stand in for the operations of a scope, as its types say', async () => {
     endpoints: EndpointOperations;
     messages: MessageOperations;
     tenants: Omit<TenantOperations, 'setMetadata'>;
-  } & Pick<SenderScope, 'send' | 'replay' | 'reconcile' | 'stats' | 'health'> = client;
+    send(...given: [Parameters<SenderScope['send']>[0]]): ReturnType<SenderScope['send']>;
+  } & Pick<SenderScope, 'replay' | 'reconcile' | 'stats' | 'health'> = client;
   expect((await scope.endpoints.list()).endpoints).toEqual([]);
 });

@@ -7,6 +7,7 @@ import { startSender } from '../support/sender.js';
 import { waitFor } from '../support/wait-for.js';
 import { readPage, tableRows } from './page.js';
 import { type Check, pageContract } from './page-contract.js';
+import { SHOP_TYPES, shopCheck } from './shop.js';
 
 const WEBHOOK_SECRET = `whsec_${randomBytes(32).toString('base64')}`;
 
@@ -15,7 +16,7 @@ const page = readPage('docs/delivery.md');
 describe('docs/delivery.md', () => {
   beforeAll(() => Object.assign(process.env, { WEBHOOK_SECRET }));
 
-  pageContract(page, { checks: checks() });
+  pageContract(page, { checks: checks(), declared: SHOP_TYPES });
 
   it('lists every option of createSender, with its default where that is a value', () => {
     const listed = Object.fromEntries(tableRows(page, 'option of createSender'));
@@ -59,6 +60,8 @@ function checks(): Check[] {
         expect(await sender.send(again)).toMatchObject({ id: sent.id, duplicate: true });
       },
     },
+    shopCheck('pool.connect()', 'PostgreSQL'),
+    shopCheck('sendSync', 'SQLite'),
     {
       mark: 'endpointHooks',
       async run({ sender }) {

@@ -16,6 +16,7 @@ import { eventually } from '../support/wait-for.js';
 import { asAdmin, liveServer, ORIGIN } from './live-server.js';
 import { codeSpans, readPage, root, tableRows } from './page.js';
 import { type Check, pageContract } from './page-contract.js';
+import { SHOP_TYPES, shopCheck } from './shop.js';
 
 const CI_TOKEN = 'the-token-of-the-build-server';
 const ISSUER = 'https://issuer.example.com';
@@ -28,6 +29,7 @@ describe('README.md', () => {
   pageContract(page, {
     checks: checks(),
     declared: {
+      ...SHOP_TYPES,
       createApp: "(sender: import('hookplane').Sender) => import('express').Express",
       test: '(title: string, run: () => Promise<void>) => void',
       expect: '(actual: unknown) => { toMatchObject(expected: unknown): void }',
@@ -192,6 +194,8 @@ function checks(): Check[] {
         expect(await sender.send(again)).toMatchObject({ id, duplicate: true });
       },
     },
+    shopCheck('db.transaction()', 'PostgreSQL'),
+    shopCheck('sendSync', 'SQLite'),
     {
       mark: 'HookplaneModule.forRoot(',
       async run({ values }) {

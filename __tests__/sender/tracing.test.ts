@@ -12,7 +12,9 @@ import {
 } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { AlwaysOffSampler, type ReadableSpan } from '@opentelemetry/sdk-trace-base';
+import Database from 'better-sqlite3';
 import diagnostics from 'node:diagnostics_channel';
+import { sqliteStore } from '../../lib/store/sqlite.js';
 import { onCleanUp } from '../support/clean-up.js';
 import { startReceiver } from '../support/receiver.js';
 import { startSender } from '../support/sender.js';
@@ -111,21 +113,45 @@ describe('the span of a send', () => {
     expect(stopped!.attributes['error.type']).toBe('STORE_UNAVAILABLE');
   });
 
+  const tracedHooks = () => ({
+    filterFn() {
+      trace.getTracer('mine').startSpan('my filter').end();
+      return true;
+    },
+  });
+
   test('has what the hooks do below it', async () => {
     const traces = startTracing();
-    const sender = await startSender({
-      started: false,
-      endpointHooks: () => ({
-        filterFn() {
-          trace.getTracer('mine').startSpan('my filter').end();
-          return true;
-        },
-      }),
-    });
+    const sender = await startSender({ started: false, endpointHooks: tracedHooks });
     await sender.endpoints.create({ url: 'https://example.com/' });
     await sender.send({ type: 'a.b', data: 1 });
     const [filter, send] = traces.spans();
     expect(filter!.parentSpanContext?.spanId).toBe(send!.spanContext().spanId);
+  });
+
+  test('is the same for one in a transaction of SQLite', async () => {
+    const traces = startTracing();
+    const database = new Database(':memory:');
+    onCleanUp('test', 'folder', async () => void database.close());
+    const store = sqliteStore({ database });
+    const sender = await startSender({ store, started: false, endpointHooks: tracedHooks });
+    await sender.endpoints.create({ url: 'https://example.com/' });
+    const send = database.transaction((type: string) =>
+      sender.sendSync({ type, data: 1 }, { transaction: database }),
+    );
+    const { id } = inTraceOf(REMOTE, () => send('a.b'));
+    expect(() => send('no type')).toThrow('The message is not valid');
+    const [filter, sent, failed] = traces.spans();
+    expect(filter!.parentSpanContext?.spanId).toBe(sent!.spanContext().spanId);
+    expect(sent).toMatchObject({
+      name: 'send a.b',
+      parentSpanContext: { spanId: REMOTE.spanId },
+      attributes: { 'messaging.message.id': id },
+    });
+    expect(failed!.attributes['error.type']).toBe('MESSAGE_VALIDATION');
+    expect(database.prepare('select trace_context from hookplane_messages').pluck().get()).toBe(
+      `${traceparentOf(sent!)} vendor=1`,
+    );
   });
 });
 

@@ -26,7 +26,7 @@ export type AdminErrorCode =
   | 'UNSUPPORTED_MEDIA_TYPE'
   | 'INTERNAL';
 
-/** `INVALID_OPTIONS` is thrown at construction, by a configuration that cannot work. */
+/** `INVALID_OPTIONS` is thrown by options in code that cannot work: of the construction, and of a send. */
 export type ErrorCode = AdminErrorCode | 'INVALID_OPTIONS';
 
 /** One thing that is wrong with an input: `path` names the field (`filter.0.dataPath`), `message` what to change. */

@@ -28,6 +28,20 @@ import type {
 } from './replay.js';
 import type { AttemptStats, AttemptStatsRequest, EndpointStats, StatsRequest } from './stats.js';
 import type { Tenant } from './tenant.js';
+import type { SqliteTransaction, Transaction } from './transaction.js';
+
+export interface SendOptions {
+  /**
+   * An open transaction of the application's, on the database of its `postgresStore`, that the send is to be a part of.
+   * Until the send has answered, no other statement of it may be under way.
+   */
+  transaction: Transaction;
+}
+
+export interface SendSyncOptions {
+  /** The database with the open transaction that the send is to be a part of, on the file of the `sqliteStore`. */
+  transaction: SqliteTransaction;
+}
 
 export interface EndpointListRequest extends PageRequest {
   status?: EndpointStatus | undefined;
@@ -182,13 +196,20 @@ export interface SenderScope {
   readonly audit: AuditOperations;
   /**
    * Stores a message and a delivery for every endpoint of its tenant that matches, in one transaction; answers when
-   * that is durable.
+   * that is durable. In a transaction of the application's, it is sent if that is committed.
    * @throws `MESSAGE_VALIDATION`, `IDEMPOTENCY_CONFLICT`, `STORE_UNAVAILABLE`, and `TENANT_NOT_FOUND` when the tenant
-   * is deleted before it is stored
+   * is deleted before it is stored; `INVALID_OPTIONS` when the transaction is not open on the database of the store. What
+   * the application's own library throws comes through as it is. After any of them the transaction can be gone on with
    */
-  send(message: MessageInput): Promise<SentMessage>;
+  send(message: MessageInput, options?: SendOptions): Promise<SentMessage>;
+  /**
+   * The same for a store in SQLite: stores a message within the call, as a part of a transaction of better-sqlite3. The
+   * store has to be open already, by `start` or any operation before.
+   * @throws the same, and `INVALID_OPTIONS` when a `filterFn` answers a promise
+   */
+  sendSync(message: MessageInput, options: SendSyncOptions): SentMessage;
   /** Sends several messages in one transaction: all are stored, or none is. */
-  sendMany(messages: readonly MessageInput[]): Promise<SentMessage[]>;
+  sendMany(messages: readonly MessageInput[], options?: SendOptions): Promise<SentMessage[]>;
   /**
    * Makes deliveries due again, a page a call, oldest first.
    * @throws `REPLAY_VALIDATION`, `INVALID_QUERY`, `ENDPOINT_NOT_FOUND`, `MESSAGE_NOT_FOUND`, `ENDPOINT_DISABLED`

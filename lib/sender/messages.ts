@@ -1,4 +1,4 @@
-import { validationError } from '../model/errors.js';
+import { HookplaneError, validationError } from '../model/errors.js';
 import { createId } from '../model/ids.js';
 import { parseInput } from '../model/input.js';
 import { type MessageInput, messageInput, type Payload, type SentMessage } from '../model/message.js';
@@ -9,33 +9,65 @@ import { type Auditor, fieldNames } from './audit.js';
 import type { SenderCore } from './core.js';
 import { decodeCursor, encodeCursor, type Listing, pageLimit } from './cursor.js';
 import { messageNotFound, narrowTenant, timeRange } from './scope-rules.js';
-import type { Outgoing } from './send-queue.js';
-import { traceSend } from './tracing.js';
+import type { Outgoing } from './routing.js';
+import { traceSend, traceSendSync } from './tracing.js';
 
 export function sendOperations(
   core: SenderCore,
   tenant: TenantScope,
   audit: Auditor | undefined,
-): Pick<SenderScope, 'send' | 'sendMany'> {
+): Pick<SenderScope, 'send' | 'sendMany' | 'sendSync'> {
+  const idOf = ({ id }: SentMessage) => id;
   return {
-    send: (message) =>
-      traceSend<SentMessage>(
+    send: (message, options) =>
+      traceSend(
         core.tracing,
         { messages: [message], tenantId: tenant },
-        async (traceContext) => core.queue.send(prepare(core, tenant, message, traceContext, audit)),
-        ({ id }) => id,
+        async (traceContext) => {
+          const prepared = prepare(core, tenant, message, traceContext, audit);
+          if (options === undefined) return core.queue.send(prepared);
+          const [sent] = await core.queue.sendAll([prepared], transactionOf(options));
+          return sent!;
+        },
+        idOf,
       ),
-    async sendMany(messages) {
+    sendSync: (message, options) =>
+      traceSendSync(
+        core.tracing,
+        { messages: [message], tenantId: tenant },
+        (traceContext) =>
+          core.queue.sendSync(prepare(core, tenant, message, traceContext, audit), transactionOf(options)),
+        idOf,
+      ),
+    async sendMany(messages, options) {
       if (!Array.isArray(messages)) {
         throw validationError('MESSAGE_VALIDATION', 'The batch', [
           { path: '', message: 'must be an array of messages' },
         ]);
       }
       return traceSend(core.tracing, { messages, tenantId: tenant }, async (traceContext) =>
-        core.queue.sendAll(messages.map((message) => prepare(core, tenant, message, traceContext, audit))),
+        core.queue.sendAll(
+          messages.map((message) => prepare(core, tenant, message, traceContext, audit)),
+          options === undefined ? undefined : transactionOf(options),
+        ),
       );
     },
   };
+}
+
+/**
+ * The transaction that a send is told to be part of. One that is missing by mistake must not lead to a send outside of it.
+ * @throws HookplaneError `INVALID_OPTIONS`
+ */
+function transactionOf(options: { transaction: object }): object {
+  const transaction: unknown = options?.transaction;
+  // That of Knex is a function.
+  if ((typeof transaction === 'object' || typeof transaction === 'function') && transaction !== null)
+    return transaction;
+  throw new HookplaneError(
+    'INVALID_OPTIONS',
+    'The transaction is missing: leave the options out for a send that is part of none',
+  );
 }
 
 export function messageOperations(

@@ -1,29 +1,23 @@
 import { createHash } from 'node:crypto';
 import type { Endpoint } from '../model/endpoint.js';
 import { idempotencyConflict, tenantDeleted } from '../model/errors.js';
-import { matchesFilter } from '../model/filter.js';
 import type { Message, SentMessage } from '../model/message.js';
-import { matchesChannels, matchesTypes } from '../model/types.js';
-import { isoTime } from '../model/time.js';
-import type { InsertedMessage, NewMessage, Store } from '../store/store.js';
-import { within } from '../model/deadline.js';
+import type { InsertedMessage, NewMessage, SendingStore, Store } from '../store/store.js';
+import { createInTurn, type InTurn } from './in-turn.js';
 import type { ResolvedOptions } from './options.js';
+import { askHooks, askHooksSync, matcher, matching, type Outgoing } from './routing.js';
 import { countFailedSend, type Tally } from './tally.js';
 
 /** The most sends that share a transaction. */
 const MAX_BATCH = 256;
 
-/** A message that is ready to be stored, but for whom it is owed to. */
-export interface Outgoing extends Omit<NewMessage, 'endpointIds' | 'fingerprint'> {
-  /** The serialized `data`, which the filters are asked about. */
-  data: string;
-}
-
 export interface SendQueue {
   /** Stores a message together with others that are sent at the same time: they share one commit. */
   send(message: Outgoing): Promise<SentMessage>;
-  /** Stores several messages, all or none. */
-  sendAll(messages: readonly Outgoing[]): Promise<SentMessage[]>;
+  /** Stores several messages, all or none; with a transaction of the application's as a part of it. */
+  sendAll(messages: readonly Outgoing[], transaction?: object): Promise<SentMessage[]>;
+  /** Stores a message within the call, as a part of a transaction of the application's. */
+  sendSync(message: Outgoing, transaction: object): SentMessage;
 }
 
 interface Waiting {
@@ -42,6 +36,8 @@ export function createSendQueue(
 ): SendQueue {
   let waiting: Waiting[] = [];
   let flushing = false;
+  /** Sends within one transaction follow one another, as its statements do. */
+  const turns = new WeakMap<object, InTurn>();
 
   function add(each: Waiting): void {
     waiting.push(each);
@@ -68,18 +64,21 @@ export function createSendQueue(
 
   async function flush(batch: readonly Waiting[]): Promise<void> {
     const store = await ready();
-    const matched = matcher(store);
+    const unmatched = batch.filter(({ endpointIds }) => !endpointIds).map(({ message }) => message);
+    const matched = await matcher(sendingOn(store).ofTenant, unmatched);
     const routed: { each: Waiting; message: NewMessage }[] = [];
     for (const each of batch) {
-      const endpointIds = each.endpointIds ?? route(each, await matched(each.message));
+      const endpointIds = each.endpointIds ?? route(each, matched(each.message));
       if (endpointIds) routed.push({ each, message: toStore(each.message, endpointIds) });
     }
     if (routed.length === 0) return;
-    const inserted = await insert(
-      store,
-      routed.map(({ message }) => message),
-      false,
+    const inserted = count(
+      await store.messages.insert(
+        routed.map(({ message }) => message),
+        false,
+      ),
     );
+    wake();
     for (const [index, { each }] of routed.entries()) {
       const result = inserted[index]!;
       if (result.outcome === 'conflict') each.reject(idempotencyConflict(each.message.idempotencyKey));
@@ -88,13 +87,7 @@ export function createSendQueue(
     }
   }
 
-  async function insert(
-    store: Store,
-    messages: readonly NewMessage[],
-    allOrNone: boolean,
-  ): Promise<InsertedMessage[]> {
-    const inserted = await store.messages.insert(messages, allOrNone);
-    wake();
+  function count(inserted: InsertedMessage[]): InsertedMessage[] {
     for (const { outcome } of inserted) if (outcome === 'stored') tally.messagesSent += 1;
     return inserted;
   }
@@ -107,29 +100,72 @@ export function createSendQueue(
     return undefined;
   }
 
-  async function storeAll(messages: readonly Outgoing[]): Promise<SentMessage[]> {
-    const store = await ready();
-    const matched = matcher(store);
+  async function storeAll(store: SendingStore, messages: readonly Outgoing[]): Promise<SentMessage[]> {
+    const matched = await matcher(store.ofTenant, messages);
     const routed = messages.map(async (message) => {
-      const endpoints = await matched(message);
+      const endpoints = matched(message);
       const endpointIds = (await askHooks(options, message, endpoints)) ?? endpoints.map(({ id }) => id);
       return toStore(message, endpointIds);
     });
-    const inserted = await insert(store, await Promise.all(routed), true);
-    return inserted.flatMap((result) => ('message' in result ? sent(result) : []));
+    return allSent(count(await store.insert(await Promise.all(routed))));
+  }
+
+  async function sendAll(messages: readonly Outgoing[], transaction?: object): Promise<SentMessage[]> {
+    const store = await ready();
+    if (transaction) {
+      let inTurn = turns.get(transaction);
+      if (!inTurn) {
+        inTurn = createInTurn();
+        turns.set(transaction, inTurn);
+      }
+      return inTurn(() => store.within(transaction, (within) => storeAll(within, messages)));
+    }
+    const result = await storeAll(sendingOn(store), messages);
+    wake();
+    return result;
   }
 
   return {
     send: (message) => new Promise((resolve, reject) => add({ message, resolve, reject })),
 
-    async sendAll(messages) {
+    async sendAll(messages, transaction) {
       if (messages.length === 0) return [];
-      return storeAll(messages).catch((error) => {
+      return sendAll(messages, transaction).catch((error) => {
         countFailedSend(tally, error);
         throw error;
       });
     },
+
+    sendSync(message, transaction) {
+      try {
+        return options.store.withinSync(transaction, (store) => {
+          const endpoints = matching(store.ofTenant(message.tenantId), message);
+          const endpointIds = askHooksSync(options, message, endpoints);
+          const [result] = allSent(count(store.insert([toStore(message, endpointIds)])));
+          return result!;
+        });
+      } catch (error) {
+        countFailedSend(tally, error);
+        throw error;
+      } finally {
+        // When the transaction is over.
+        setImmediate(wake);
+      }
+    },
   };
+}
+
+/** In a transaction of the store's own. */
+function sendingOn({ endpoints, messages }: Store): SendingStore {
+  return {
+    ofTenant: (tenantId) => endpoints.ofTenant(tenantId),
+    insert: (all) => messages.insert(all, true),
+  };
+}
+
+/** Of what was stored all or not at all. */
+function allSent(inserted: readonly InsertedMessage[]): SentMessage[] {
+  return inserted.flatMap((result) => ('message' in result ? sent(result) : []));
 }
 
 function sent(result: Extract<InsertedMessage, { message: Message }>): SentMessage {
@@ -142,44 +178,4 @@ function toStore(message: Outgoing, endpointIds: string[]): NewMessage {
       ? ''
       : createHash('sha256').update(`${message.type}\n${message.data}`).digest('base64url');
   return { ...message, fingerprint, endpointIds };
-}
-
-/** Finds the endpoints whose own filters match; each tenant's are read once for all that the matcher is asked. */
-function matcher(store: Store): (message: Outgoing) => Promise<Endpoint[]> {
-  const byTenant = new Map<string | null, Promise<Endpoint[]>>();
-  return async ({ tenantId, type, channels, data }) => {
-    let endpoints = byTenant.get(tenantId);
-    if (!endpoints) {
-      endpoints = store.endpoints.ofTenant(tenantId);
-      byTenant.set(tenantId, endpoints);
-    }
-    let parsed: { data: unknown } | undefined;
-    return (await endpoints).filter((endpoint) => {
-      if (!matchesTypes(endpoint.types, type) || !matchesChannels(endpoint.channels, channels)) return false;
-      if (endpoint.filter === null) return true;
-      parsed ??= { data: JSON.parse(data) };
-      return matchesFilter(endpoint.filter, parsed.data);
-    });
-  };
-}
-
-/** The endpoints whose `filterFn` agrees, all asked at once; null when there are no hooks. A throw rejects. */
-function askHooks(
-  options: ResolvedOptions,
-  { id, tenantId, type, channels, data, createdAt: sentAt }: Outgoing,
-  endpoints: readonly Endpoint[],
-): Promise<string[]> | null {
-  if (!options.endpointHooks) return null;
-  const hooksOf = options.endpointHooks;
-  const createdAt = isoTime(sentAt);
-  const answers = endpoints.map(async (endpoint) => {
-    const { filterFn } = hooksOf(endpoint) ?? {};
-    if (!filterFn) return [endpoint.id];
-    // A copy of its own: what it does to it must not change what others are asked about.
-    const payload = { type, timestamp: createdAt, data: JSON.parse(data) as unknown };
-    const answer = Promise.resolve(filterFn(payload, { id, tenantId, type, channels, createdAt }));
-    const keep = await within(answer, options.timeoutMs, `The filterFn of the endpoint ${endpoint.id}`);
-    return keep ? [endpoint.id] : [];
-  });
-  return Promise.all(answers).then((ids) => ids.flat());
 }

@@ -104,23 +104,64 @@ export async function traceSend<T>(
 ): Promise<T> {
   const loading = tracing.ready();
   if (loading) await loading;
-  const api = tracing.api();
-  if (!api) return send(null);
-  const span = unharmed(() => startSendSpan(api, described));
-  const remembered = unharmed(() => (span?.isRecording() ? span.spanContext() : callerOf(api)));
-  const traceContext = remembered && writeTraceContext(remembered);
-  if (!span) return send(traceContext);
+  const span = openSendSpan(tracing, described);
   try {
-    const inSpan = () => api.trace.setSpan(api.context.active(), span);
-    const sent = await inContext(api, inSpan, () => send(traceContext));
-    if (idOf) unharmed(() => span.setAttribute('messaging.message.id', idOf(sent)));
+    const sent = await span.within(send);
+    span.succeeded(idOf?.(sent));
     return sent;
   } catch (error) {
-    unharmed(() => markFailed(api, span, error));
+    span.failed(error);
     throw error;
-  } finally {
-    unharmed(() => span.end());
   }
+}
+
+/** The same within the call: where the API is not loaded yet, it is not traced. */
+export function traceSendSync<T>(
+  tracing: Tracing,
+  described: TracedSend,
+  send: (traceContext: string | null) => T,
+  idOf: (sent: T) => string,
+): T {
+  const span = openSendSpan(tracing, described);
+  try {
+    const sent = span.within(send);
+    span.succeeded(idOf(sent));
+    return sent;
+  } catch (error) {
+    span.failed(error);
+    throw error;
+  }
+}
+
+interface SendSpan {
+  within<T>(send: (traceContext: string | null) => T): T;
+  succeeded(messageId: string | undefined): void;
+  failed(error: unknown): void;
+}
+
+/** One that tells nobody anything where nobody traces. */
+function openSendSpan(tracing: Tracing, described: TracedSend): SendSpan {
+  const api = tracing.api();
+  const span = api && unharmed(() => startSendSpan(api, described));
+  const remembered = api && unharmed(() => (span?.isRecording() ? span.spanContext() : callerOf(api)));
+  const traceContext = remembered && writeTraceContext(remembered);
+  if (!api || !span) return { within: (send) => send(traceContext), succeeded() {}, failed() {} };
+  return {
+    within: (send) =>
+      inContext(
+        api,
+        () => api.trace.setSpan(api.context.active(), span),
+        () => send(traceContext),
+      ),
+    succeeded(messageId) {
+      if (messageId !== undefined) unharmed(() => span.setAttribute('messaging.message.id', messageId));
+      unharmed(() => span.end());
+    },
+    failed(error) {
+      unharmed(() => markFailed(api, span, error));
+      unharmed(() => span.end());
+    },
+  };
 }
 
 function startSendSpan(api: TracingApi, { messages, tenantId }: TracedSend): Span | null {
@@ -164,12 +205,23 @@ export function unharmed<T>(ask: () => T): T | null {
 }
 
 /** Begins work in a context, or in none where the SDK fails at that; it begins once, whatever the SDK does. */
-export function inContext<T>(api: TracingApi, find: () => Context, work: () => Promise<T>): Promise<T> {
-  let begun: Promise<T> | undefined;
+export function inContext<T>(api: TracingApi, find: () => Context, work: () => T): T {
+  let begun: (() => T) | undefined;
   const begin = () => {
-    begun ??= (async () => work())();
-    return begun;
+    begun ??= outcomeOf(work);
   };
   unharmed(() => api.context.with(find(), begin));
-  return begin();
+  begin();
+  return begun!();
+}
+
+function outcomeOf<T>(work: () => T): () => T {
+  try {
+    const result = work();
+    return () => result;
+  } catch (error) {
+    return () => {
+      throw error;
+    };
+  }
 }

@@ -3,11 +3,12 @@ import { sql } from 'kysely';
 import { HookplaneError } from '../model/errors.js';
 import type { SqlDialect } from './sql/dialect.js';
 import { createSqlStore } from './sql/sql-store.js';
-import { type BetterSqlite3Database, connectSqlite } from './sql/sqlite-connection.js';
+import { connectSqlite } from './sql/sqlite-connection.js';
+import type { BetterSqlite3Database } from './sql/sqlite-statements.js';
 import type { ColumnKind } from './sql/steps.js';
 import type { Store } from './store.js';
 
-export type { BetterSqlite3Database } from './sql/sqlite-connection.js';
+export type { BetterSqlite3Database } from './sql/sqlite-statements.js';
 
 const LOCK_TIMEOUT_MS = 5000;
 

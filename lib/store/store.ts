@@ -6,7 +6,7 @@ import type { RateLimit } from '../model/rate-limit.js';
 import type { DurationCount } from '../model/stats.js';
 import type { Tenant } from '../model/tenant.js';
 import type { NewAuditEntry } from './audit.js';
-import type { MessageStore } from './messages.js';
+import type { InsertedMessage, MessageStore, NewMessage } from './messages.js';
 import type { OutboxStore, StoredSecret, TenantScope } from './outbox.js';
 import type { PageOf, PageQuery } from './page.js';
 
@@ -35,6 +35,16 @@ export interface Store {
   schema(): Promise<SchemaState>;
   /** The clock that all processes share which share the store, where there is one. */
   now?(): number;
+  /**
+   * Lends `send` a transaction of the application's that is open: all that it stores is part of it, or nothing where it
+   * throws, and the transaction can be gone on with. Workers are told of it when it is committed, those of this process
+   * as well. What the database or the application's library throws comes through as it is. One call at a time for each
+   * transaction.
+   * @throws HookplaneError `INVALID_OPTIONS` for what is no transaction of this store's database
+   */
+  within<T>(transaction: unknown, send: (store: SendingStore) => Promise<T>): Promise<T>;
+  /** The same within one call, of a database that answers at once. Workers are not told. */
+  withinSync<T>(transaction: unknown, send: (store: SyncSendingStore) => T): T;
 
   readonly endpoints: EndpointStore;
   readonly messages: MessageStore;
@@ -42,6 +52,19 @@ export interface Store {
   readonly outbox: OutboxStore;
   readonly workers: WorkerStore;
   readonly audit: AuditStore;
+}
+
+/** What a send asks of a store within a transaction of the application's. */
+export interface SendingStore {
+  ofTenant: EndpointStore['ofTenant'];
+  /** All of them, or none. */
+  insert(messages: readonly NewMessage[]): Promise<InsertedMessage[]>;
+}
+
+export interface SyncSendingStore {
+  ofTenant(tenantId: string | null): Endpoint[];
+  /** All of them, or none. */
+  insert(messages: readonly NewMessage[]): InsertedMessage[];
 }
 
 export interface SchemaState {

@@ -111,7 +111,7 @@ export function* deletionsOf(
   tenantIds: Iterable<string>,
 ): Steps<Map<string, Position>> {
   const deletions = new Map<string, Position>();
-  const any = yield* firstOf(db.selectFrom('hookplane_deleted_tenants').select('at').limit(1));
+  const any = yield* firstOf(db.selectFrom('hookplane_deleted_tenants').select('at').limit(sql.lit(1)));
   if (!any) return deletions;
   const byHash = new Map([...new Set(tenantIds)].map((id) => [hashOf(id), id]));
   const hashes = dialect.tableOf(

@@ -11,6 +11,7 @@ import { endpointAttempts } from './endpoint-attempts.js';
 import { usedUnder } from './rate-used.js';
 import { toEndpoint, toJson, toPage } from './rows.js';
 import type { EndpointRow, Tables } from './schema.js';
+import { endpointsOf } from './sending.js';
 import { ensureTenants } from './tenants.js';
 import { type Steps, rowsOf, firstOf, rowOf, changesOf } from './steps.js';
 
@@ -60,16 +61,7 @@ export function endpointStore(context: SqlContext): EndpointStore {
         return toPage(rows, limit, (row) => ({ ms: row.created_at, id: row.id }), toEndpoint);
       }),
 
-    ofTenant: (tenantId) =>
-      read(function* (db) {
-        const rows = yield* rowsOf(
-          db
-            .selectFrom('hookplane_endpoints')
-            .selectAll()
-            .where('tenant_id', tenantId === null ? 'is' : '=', tenantId),
-        );
-        return rows.map(toEndpoint);
-      }),
+    ofTenant: (tenantId) => read((db) => endpointsOf(db, tenantId)),
 
     update: (tenant, id, changes, now, audit) =>
       write((db) => {

@@ -1,9 +1,11 @@
 import { setTimeout } from 'node:timers/promises';
 import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely';
+import { HookplaneError } from '../../model/errors.js';
 import type { DatabaseClock } from './database-clock.js';
 import { isConflict, isOfServer, isOutdated } from './postgres-errors.js';
 import { createStatements, TYPES, withoutNul } from './postgres-statements.js';
 import { type Answer, driveSteps, type Execute } from './postgres-steps.js';
+import { withinSavepoint } from './postgres-transaction.js';
 import type { Tables } from './schema.js';
 import type { SqlConnection, Work } from './steps.js';
 
@@ -73,6 +75,7 @@ export function connectPostgres({
   const statementOf = createStatements(schema, prepare);
   const deadlineMs = statementTimeoutMs + GRACE_MS;
   const begin = beginning(statementTimeoutMs);
+  const inSavepoint = withinSavepoint(schema);
   const watched = new WeakSet<PostgresClient>();
 
   // The process would end of a client that fails while nobody asks it anything, idle or between two statements. It
@@ -147,7 +150,7 @@ export function connectPostgres({
     await measure(session, `${text}; ${CLOCK}`);
   }
 
-  async function measure(session: Session, text: string): Promise<void> {
+  async function measure(session: Pick<Session, 'command'>, text: string): Promise<void> {
     const askedAt = performance.now();
     const answers = [await session.command(text)].flat() as Answer[];
     clock.set(Number(answers.at(-1)?.rows[0]?.ms), askedAt);
@@ -173,6 +176,17 @@ export function connectPostgres({
     writeRelaxed: (work) =>
       again(() => transact(work, `${begin}; set local synchronous_commit = off`, deadlineMs)),
     migrate: (work) => again(() => transact(work, beginning(0), undefined)),
+    within: (transaction, use) =>
+      inSavepoint(transaction, async (execute) => {
+        if (clock.isDue()) await measure({ command: (text) => execute(text, []) }, CLOCK);
+        return use((steps) => driveSteps(steps, execute));
+      }),
+    withinSync() {
+      throw new HookplaneError(
+        'INVALID_OPTIONS',
+        'sendSync is for SQLite: await send(message, { transaction })',
+      );
+    },
     async close() {
       // A pool that has ended may still have a client that fails on its way out.
       if (!keepOpen) return pool.end();

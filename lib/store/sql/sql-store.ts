@@ -6,6 +6,7 @@ import { endpointStore } from './endpoints.js';
 import { messageStore } from './messages.js';
 import { migrate, schemaState } from './migrate.js';
 import { outboxStore } from './outbox.js';
+import { sendingWithin } from './sending.js';
 import type { SqlConnection } from './steps.js';
 import { tenantStore } from './tenants.js';
 import { workerStore } from './workers.js';
@@ -34,10 +35,15 @@ export function createSqlStore(options: SqlStoreOptions): Store {
     }
   }
 
-  async function run<T>(work: (connection: SqlConnection) => Promise<T>): Promise<T> {
+  function opened(): SqlConnection {
     if (!connection) throw new HookplaneError('STORE_UNAVAILABLE', 'The store is not open');
+    return connection;
+  }
+
+  async function run<T>(work: (connection: SqlConnection) => Promise<T>): Promise<T> {
+    const used = opened();
     try {
-      return await work(connection);
+      return await work(used);
     } catch (error) {
       throw dialect.translateError(error) ?? error;
     }
@@ -83,5 +89,6 @@ export function createSqlStore(options: SqlStoreOptions): Store {
     outbox: outboxStore(context),
     workers: workerStore(context),
     audit: auditStore(context),
+    ...sendingWithin(dialect, opened),
   };
 }

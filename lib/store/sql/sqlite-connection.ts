@@ -1,140 +1,28 @@
-import {
-  type CompiledQuery,
-  DummyDriver,
-  Kysely,
-  SqliteAdapter,
-  type SqliteDatabase,
-  SqliteIntrospector,
-  SqliteQueryCompiler,
-} from 'kysely';
+import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely';
 import { HookplaneError } from '../../model/errors.js';
 import type { Tables } from './schema.js';
+import { type BetterSqlite3Database, type SqliteStatements, sqliteStatements } from './sqlite-statements.js';
+import type { SqlConnection, Steps, Work } from './steps.js';
 import { createWalFlush, type WalFlush } from './wal-flush.js';
-import type { BulkInsert, BulkUpdate, Operation, SqlConnection, Steps, Work } from './steps.js';
 
-/** What is used of a database of better-sqlite3, said here so that its types need not be installed. */
-export interface BetterSqlite3Database extends SqliteDatabase {
-  readonly inTransaction: boolean;
-  pragma(source: string): unknown;
-}
-
-interface Statement {
-  /** Whether it answers rows. */
-  readonly reader: boolean;
-  columns(): { name: string }[];
-  safeIntegers(on: false): unknown;
-  /** From here on it answers rows as arrays. */
-  raw(): unknown;
-  all(parameters: readonly unknown[]): unknown[][];
-  run(parameters: readonly unknown[]): { changes: number | bigint };
-}
-
-interface Prepared {
-  statement: Statement;
-  columns: string[];
-}
+const SAVEPOINT = 'hookplane_send';
 
 export interface SqliteConnectionOptions {
   synchronous: 'full' | 'normal';
   keepOpen: boolean;
 }
 
-const MAX_PREPARED = 500;
-
 /** Runs steps on a database of better-sqlite3: each to its end at once, in the call. */
 export function connectSqlite(
   database: BetterSqlite3Database,
   { synchronous, keepOpen }: SqliteConnectionOptions,
 ): SqlConnection {
-  const wal = synchronous === 'full' ? walFlushOf(database) : undefined;
-  /** Preparing costs more than most statements of the sender take to run. */
-  const prepared = new Map<string, Prepared>();
-
-  function prepare(text: string): Prepared {
-    let known = prepared.get(text);
-    if (!known) {
-      if (prepared.size >= MAX_PREPARED) prepared.delete(prepared.keys().next().value as string);
-      const statement = database.prepare(text) as unknown as Statement;
-      // Whatever the application has set as its default.
-      statement.safeIntegers(false);
-      if (statement.reader) statement.raw();
-      known = { statement, columns: statement.reader ? columnsOf(statement) : [] };
-      prepared.set(text, known);
-    }
-    return known;
-  }
-
-  const run = (text: string, values: readonly unknown[]) =>
-    Number(prepare(text).statement.run(values).changes);
-
-  // One prepared statement, run for each row: several times quicker than one statement over a JSON array, which
-  // parses each row once for every column.
-  function insert({ table, columns }: BulkInsert, rows: readonly (readonly unknown[])[]): void {
-    const names = Object.keys(columns);
-    const { statement } = prepare(
-      `insert into ${table} (${names.map(quote).join(', ')}) values (${names.map(() => '?').join(', ')})`,
-    );
-    for (const row of rows) statement.run(row);
-  }
-
-  function claim({ table, columns }: BulkInsert, rows: readonly (readonly unknown[])[]): boolean[] {
-    const names = Object.keys(columns);
-    const { statement } = prepare(
-      `insert into ${table} (${names.map(quote).join(', ')}) values (${names.map(() => '?').join(', ')})
-        on conflict do nothing`,
-    );
-    return rows.map((row) => Number(statement.run(row).changes) > 0);
-  }
-
-  function update(
-    { table, set, keep = [], key, condition }: BulkUpdate,
-    rows: readonly (readonly unknown[])[],
-  ): boolean[] {
-    const assignments = Object.keys(set).map((name) =>
-      keep.includes(name) ? `${quote(name)} = coalesce(?, ${quote(name)})` : `${quote(name)} = ?`,
-    );
-    const conditions = Object.keys(key).map((name) => `${quote(name)} = ?`);
-    if (condition) conditions.push(condition);
-    const { statement } = prepare(
-      `update ${table} set ${assignments.join(', ')} where ${conditions.join(' and ')}`,
-    );
-    return rows.map((row) => Number(statement.run(row).changes) > 0);
-  }
-
-  /** The driver sets the columns of a row one by one, which costs half as much again as to make arrays of them. */
-  function rows({ sql, parameters }: CompiledQuery): unknown[] {
-    const known = prepare(sql);
-    const found = known.statement.all(parameters);
-    // Another process may have added a column since: a `select *` then has one more.
-    if (found[0] && found[0].length !== known.columns.length) known.columns = columnsOf(known.statement);
-    const { columns } = known;
-    return found.map((row) => {
-      const record: Record<string, unknown> = {};
-      for (let index = 0; index < columns.length; index++) record[columns[index]!] = row[index];
-      return record;
-    });
-  }
-
-  function perform(operation: Operation): unknown {
-    switch (operation.kind) {
-      case 'rows':
-        return rows(operation.query);
-      case 'changes':
-        return run(operation.query.sql, operation.query.parameters);
-      case 'insert':
-        return insert(operation.insert, operation.rows);
-      case 'claim':
-        return claim(operation.claim, operation.rows);
-      case 'update':
-        return update(operation.update, operation.rows);
-    }
-  }
-
-  function drive<T>(steps: Steps<T>): T {
-    let step = steps.next();
-    while (!step.done) step = steps.next(perform(step.value));
-    return step.value;
-  }
+  const file = fileOf(database);
+  const wal = synchronous === 'full' && file ? walFlushOf(database, file) : undefined;
+  const own = sqliteStatements(database);
+  const { run, drive } = own;
+  /** Of other connections to the same file. */
+  const others = new WeakMap<object, SqliteStatements>();
 
   function assertNoTransaction(): void {
     if (!database.inTransaction) return;
@@ -146,14 +34,14 @@ export function connectSqlite(
    * without waiting, when another process has written in between.
    */
   function transact<T>(steps: Steps<T>): T {
-    run('begin immediate', []);
+    run('begin immediate');
     try {
       const result = drive(steps);
-      run('commit', []);
+      run('commit');
       return result;
     } catch (error) {
       // A full disk has rolled it back already.
-      if (database.inTransaction) run('rollback', []);
+      if (database.inTransaction) run('rollback');
       throw error;
     }
   }
@@ -176,6 +64,22 @@ export function connectSqlite(
     return result;
   }
 
+  /** @throws HookplaneError `INVALID_OPTIONS` unless it is a connection to the same file with a transaction open */
+  function statementsOf(given: BetterSqlite3Database | null | undefined): SqliteStatements {
+    if (typeof given?.inTransaction !== 'boolean' || typeof given.pragma !== 'function') {
+      throw noTransaction('is not a database of better-sqlite3');
+    }
+    if (!given.inTransaction) throw noTransaction('has no transaction open');
+    if (given === database) return own;
+    let known = others.get(given);
+    if (!known) {
+      if (!file || fileOf(given) !== file) throw noTransaction('is of another file than the store');
+      known = sqliteStatements(given);
+      others.set(given, known);
+    }
+    return known;
+  }
+
   return {
     db: new Kysely<Tables>({
       dialect: {
@@ -189,23 +93,40 @@ export function connectSqlite(
     write,
     writeRelaxed: async (work) => transactRelaxed(work()),
     migrate: write,
+    async within() {
+      throw noTransaction('of SQLite cannot be waited in: call sendSync');
+    },
+    withinSync(transaction, use) {
+      const given = transaction as BetterSqlite3Database;
+      const statements = statementsOf(given);
+      statements.run(`savepoint ${SAVEPOINT}`);
+      try {
+        const result = use(statements.drive);
+        statements.run(`release ${SAVEPOINT}`);
+        return result;
+      } catch (error) {
+        if (given.inTransaction) {
+          statements.run(`rollback to ${SAVEPOINT}`);
+          statements.run(`release ${SAVEPOINT}`);
+        }
+        throw error;
+      }
+    },
     async close() {
       await wal?.close();
-      prepared.clear();
+      own.clear();
       if (!keepOpen) database.close();
     },
   };
 }
 
-function columnsOf(statement: Statement): string[] {
-  return statement.columns().map(({ name }) => name);
+/** Without links; empty for a database that is in memory alone. */
+function fileOf(database: BetterSqlite3Database): string | undefined {
+  const files = database.pragma('database_list') as { name: string; file: string }[];
+  return files.find(({ name }) => name === 'main')?.file;
 }
 
-/** None for a database that is in memory alone. */
-function walFlushOf(database: BetterSqlite3Database): WalFlush | undefined {
-  const files = database.pragma('database_list') as { name: string; file: string }[];
-  const file = files.find(({ name }) => name === 'main')?.file;
-  if (!file) return undefined;
+function walFlushOf(database: BetterSqlite3Database, file: string): WalFlush {
   return createWalFlush(`${file}-wal`, () => {
     // Readers are not waited for: whoever asks tries again.
     const [set] = database.pragma('busy_timeout') as { timeout: number }[];
@@ -219,6 +140,6 @@ function walFlushOf(database: BetterSqlite3Database): WalFlush | undefined {
   });
 }
 
-function quote(name: string): string {
-  return `"${name}"`;
+function noTransaction(problem: string): HookplaneError {
+  return new HookplaneError('INVALID_OPTIONS', `The transaction ${problem}`);
 }

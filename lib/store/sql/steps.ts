@@ -112,5 +112,13 @@ export interface SqlConnection {
   writeRelaxed<T>(work: Work<T>): Promise<T>;
   /** In one transaction that may take as long as it needs. */
   migrate<T>(work: Work<T>): Promise<T>;
+  /**
+   * Has `use` run steps in a transaction of the application's that is open: all of them, or where it throws none. What the
+   * database or the application's library throws comes through as it is.
+   * @throws HookplaneError `INVALID_OPTIONS` for what is no transaction of this database
+   */
+  within<T>(transaction: unknown, use: (run: <R>(steps: Steps<R>) => Promise<R>) => Promise<T>): Promise<T>;
+  /** The same within one call. */
+  withinSync<T>(transaction: unknown, use: (run: <R>(steps: Steps<R>) => R) => T): T;
   close(): Promise<void>;
 }

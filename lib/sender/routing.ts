@@ -1,0 +1,84 @@
+import { within } from '../model/deadline.js';
+import type { Endpoint } from '../model/endpoint.js';
+import { HookplaneError } from '../model/errors.js';
+import { matchesFilter } from '../model/filter.js';
+import { isoTime } from '../model/time.js';
+import { matchesChannels, matchesTypes } from '../model/types.js';
+import type { NewMessage, SendingStore } from '../store/store.js';
+import type { ResolvedOptions } from './options.js';
+
+/** A message that is ready to be stored, but for whom it is owed to. */
+export interface Outgoing extends Omit<NewMessage, 'endpointIds' | 'fingerprint'> {
+  /** The serialized `data`, which the filters are asked about. */
+  data: string;
+}
+
+/** Reads the endpoints of the messages' tenants, one tenant after the other; answers what finds those that match. */
+export async function matcher(
+  ofTenant: SendingStore['ofTenant'],
+  messages: readonly Outgoing[],
+): Promise<(message: Outgoing) => Endpoint[]> {
+  const byTenant = new Map<string | null, Endpoint[]>();
+  for (const { tenantId } of messages)
+    if (!byTenant.has(tenantId)) byTenant.set(tenantId, await ofTenant(tenantId));
+  return (message) => matching(byTenant.get(message.tenantId)!, message);
+}
+
+/** Those endpoints of the message's tenant whose own filters match. */
+export function matching(endpoints: readonly Endpoint[], { type, channels, data }: Outgoing): Endpoint[] {
+  let parsed: { data: unknown } | undefined;
+  return endpoints.filter((endpoint) => {
+    if (!matchesTypes(endpoint.types, type) || !matchesChannels(endpoint.channels, channels)) return false;
+    if (endpoint.filter === null) return true;
+    parsed ??= { data: JSON.parse(data) };
+    return matchesFilter(endpoint.filter, parsed.data);
+  });
+}
+
+/** The endpoints whose `filterFn` agrees, all asked at once; null when there are no hooks. A throw rejects. */
+export function askHooks(
+  options: ResolvedOptions,
+  message: Outgoing,
+  endpoints: readonly Endpoint[],
+): Promise<string[]> | null {
+  if (!options.endpointHooks) return null;
+  const answers = endpoints.map(async (endpoint) => {
+    const answer = Promise.resolve(askHook(options, message, endpoint));
+    const keep = await within(answer, options.timeoutMs, `The filterFn of the endpoint ${endpoint.id}`);
+    return keep ? [endpoint.id] : [];
+  });
+  return Promise.all(answers).then((ids) => ids.flat());
+}
+
+/**
+ * The same, of hooks that answer at once.
+ * @throws HookplaneError `INVALID_OPTIONS` when one answers a promise
+ */
+export function askHooksSync(
+  options: ResolvedOptions,
+  message: Outgoing,
+  endpoints: readonly Endpoint[],
+): string[] {
+  const agreeing = endpoints.filter((endpoint) => {
+    const answer = askHook(options, message, endpoint);
+    if (typeof (answer as Partial<Promise<boolean>> | undefined)?.then !== 'function') return answer;
+    // Nobody waits for it, even to fail.
+    Promise.resolve(answer).catch(() => {});
+    const problem = `The filterFn of the endpoint ${endpoint.id} answers a promise, for which sendSync cannot wait`;
+    throw new HookplaneError('INVALID_OPTIONS', problem);
+  });
+  return agreeing.map(({ id }) => id);
+}
+
+function askHook(
+  { endpointHooks }: ResolvedOptions,
+  { id, tenantId, type, channels, data, createdAt: sentAt }: Outgoing,
+  endpoint: Endpoint,
+): boolean | Promise<boolean> {
+  const { filterFn } = endpointHooks?.(endpoint) ?? {};
+  if (!filterFn) return true;
+  const createdAt = isoTime(sentAt);
+  // A copy of its own: what it does to it must not change what others are asked about.
+  const payload = { type, timestamp: createdAt, data: JSON.parse(data) as unknown };
+  return filterFn(payload, { id, tenantId, type, channels, createdAt });
+}
