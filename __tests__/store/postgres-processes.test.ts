@@ -22,7 +22,7 @@ const { createSender } = require(folder);
 const { postgresStore } = require(folder + '/postgres');
 createSender({
   ...JSON.parse(settings),
-  store: postgresStore({ connectionString, schema, maxConnections: 3 }),
+  store: postgresStore({ connectionString, schema, maxConnections: 3, statementTimeoutMs: 1900 }),
   allowHttp: true,
   allowTargets: ['127.0.0.1'],
   endpointHooks: () => ({ headers: () => ({ 'x-worker': name }) }),

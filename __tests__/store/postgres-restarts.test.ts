@@ -21,7 +21,7 @@ test.each(['kill', 'crash'] as const)(
   async (command) => {
     const receiver = await startReceiver();
     const sender = createSender({
-      store: postgresStore({ connectionString: server.url, schema: command }),
+      store: postgresStore({ connectionString: server.url, schema: command, statementTimeoutMs: 1500 }),
       allowHttp: true,
       allowTargets: ['127.0.0.1'],
       timeoutMs: LEASE_MS - 500,

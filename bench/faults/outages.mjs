@@ -48,10 +48,9 @@ export async function outages({ seed, store, seconds = 120 }) {
       async silence() {
         ledger.outages.push({ how: 'silence', at: Date.now() });
         const pids = (await fleet.query(`select pid ${backends}`)).map(({ pid }) => Number(pid));
-        const signal = (name) => pids.forEach((pid) => signalTo(pid, name));
-        signal('SIGSTOP');
+        for (const pid of pids) signalTo(pid, 'SIGSTOP');
         await sleep(SILENT_MS);
-        signal('SIGCONT');
+        for (const pid of pids) signalTo(pid, 'SIGCONT');
       },
     };
     const next = random.deck(Object.keys(faults));

@@ -35,6 +35,8 @@ export interface Store {
   schema(): Promise<SchemaState>;
   /** The clock that all processes share which share the store, where there is one. */
   now?(): number;
+  /** How long it lets a statement take, in milliseconds, where it has such a limit. A lease has to last longer. */
+  readonly statementTimeoutMs?: number;
 
   readonly endpoints: EndpointStore;
   readonly messages: MessageStore;
