@@ -62,10 +62,10 @@ export function* holdEndpoint(
 
 /** For what deletes all endpoints of a tenant; it waits for whoever has one of them. Answers their ids. */
 export function* lockEndpointsOf(db: Kysely<Tables>, dialect: SqlDialect, tenantId: string): Steps<string[]> {
+  const locked = dialect.concurrent ? sql`order by id for update` : sql``;
   const found = yield* rawRows(
     db,
-    sql<{ id: string }>`
-    select id from hookplane_endpoints where tenant_id = ${tenantId} order by id ${dialect.forUpdate()}`,
+    sql<{ id: string }>`select id from hookplane_endpoints where tenant_id = ${tenantId} ${locked}`,
   );
   return found.map(({ id }) => id);
 }
