@@ -2,9 +2,11 @@
 import { run as controlPlane } from './control-plane.mjs';
 import { run as delivery } from './delivery.mjs';
 import { run as fairness } from './fairness.mjs';
+import { run as postgresWorkers } from './postgres-workers.mjs';
 import { run as replay } from './replay.mjs';
 
 await delivery();
 await controlPlane();
 await fairness();
 await replay();
+await postgresWorkers();

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 export async function startReceiver() {
   const child = fork(new URL('./receiver.mjs', import.meta.url));
   const [{ port }] = await new Promise((resolve) => child.once('message', (...message) => resolve(message)));
-  return { url: `http://127.0.0.1:${port}/`, stop: () => child.disconnect() };
+  return { url: `http://127.0.0.1:${port}/`, pid: child.pid, stop: () => child.disconnect() };
 }
 
 export async function temporaryFolder() {

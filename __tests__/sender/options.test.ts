@@ -205,6 +205,14 @@ test('a lease must outlast the deadline of an attempt, and both are named', () =
   expect(resolveOptions({ store, leaseMs: 15_001 }).leaseMs).toBe(15_001);
 });
 
+test('a lease must outlast a statement of the store, and both are named', () => {
+  const slow = { ...store, statementTimeoutMs: 20_000 };
+  expect(() => resolveOptions({ store: slow, leaseMs: 20_000 })).toThrow(
+    'leaseMs (20000) must exceed statementTimeoutMs of the store (20000)',
+  );
+  expect(resolveOptions({ store: slow, leaseMs: 20_001 }).leaseMs).toBe(20_001);
+});
+
 test('a target that cannot be read is refused at construction', () => {
   for (const target of ['10.0.0.0/33', 'http://example.com', '10.0.0.1/8', '*']) {
     expect(() => createSender({ store, allowTargets: [target] })).toThrow(

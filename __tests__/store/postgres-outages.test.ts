@@ -1,6 +1,6 @@
 import { Pool, type PoolClient } from 'pg';
 import { createSender } from '../../lib/create-sender.js';
-import { postgresStore } from '../../lib/store/postgres.js';
+import { type PostgresClient, postgresStore } from '../../lib/store/postgres.js';
 import type { Store } from '../../lib/store/store.js';
 import {
   addEndpoint,
@@ -171,7 +171,7 @@ async function startSender(store: Store) {
     pollIntervalMs: 50,
     timeoutMs: 1000,
     // What a turn has leased whose answer was lost is taken up when its lease is over.
-    leaseMs: 1500,
+    leaseMs: 2500,
     logger,
   });
   onCleanUp('test', 'sender', () => sender.stop({ drainMs: 1000 }));
@@ -182,7 +182,11 @@ async function startSender(store: Store) {
 describe('a sender', () => {
   test('loses nothing while its connections are cut again and again', async () => {
     const receiver = await startReceiver();
-    const store = postgresStore({ connectionString: database.url, schema: newSchema() });
+    const store = postgresStore({
+      connectionString: database.url,
+      schema: newSchema(),
+      statementTimeoutMs: 2000,
+    });
     const sender = await startSender(store);
     await sender.endpoints.create({ url: receiver.url() });
     const acknowledged: string[] = [];
@@ -214,7 +218,7 @@ describe('a sender', () => {
 
   test('tells that its database is gone, refuses sends meanwhile, and goes on by itself when it is back', async () => {
     const receiver = await startReceiver();
-    const { proxy, store } = await proxiedStore();
+    const { proxy, store } = await proxiedStore({ statementTimeoutMs: 2000 });
     const sender = await startSender(store);
     await sender.endpoints.create({ url: receiver.url() });
     proxy.refuse();
@@ -257,6 +261,39 @@ test('a statement that waits too long for a lock fails, and its transaction with
   await expect(store.endpoints.pause(undefined, id, 'manual', T0)).rejects.toMatchObject(UNAVAILABLE);
   await database.query('rollback');
   expect(await store.endpoints.get(undefined, id)).toMatchObject({ status: 'active' });
+});
+
+test('a read that is given up ends on the server as well', async () => {
+  const schema = newSchema();
+  const store = postgresStore({ connectionString: database.url, schema, statementTimeoutMs: 200 });
+  onCleanUp('test', 'sender', () => store.close());
+  await store.open();
+  await database.query(`begin; lock table ${schema}.hookplane_endpoints`);
+  await expect(store.endpoints.ofTenant(null)).rejects.toMatchObject(UNAVAILABLE);
+  const waiting = await database.query(
+    `select 1 from pg_locks where not granted and relation = '${schema}.hookplane_endpoints'::regclass`,
+  );
+  expect(waiting).toEqual([]);
+  await database.query('rollback');
+  expect(await store.endpoints.ofTenant(null)).toEqual([]);
+});
+
+test('a pool of the application’s that has no connection free is waited for no longer, and gets a late one back', async () => {
+  jest.useFakeTimers();
+  const waiting: ((client: PostgresClient) => void)[] = [];
+  const pool = {
+    connect: () => new Promise<PostgresClient>((resolve) => waiting.push(resolve)),
+    end: async () => {},
+    on() {},
+    off() {},
+  };
+  const opened = expect(postgresStore({ pool }).open()).rejects.toMatchObject(UNAVAILABLE);
+  await jest.advanceTimersByTimeAsync(4000);
+  await opened;
+  jest.useRealTimers();
+  const release = jest.fn();
+  waiting[0]!({ query: async () => {}, on() {}, release });
+  await eventually(() => expect(release.mock.calls).toEqual([[]]));
 });
 
 test('a schema that a migration changes under a worker takes nothing from it', async () => {

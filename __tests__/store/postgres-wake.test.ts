@@ -108,3 +108,48 @@ test('without listening, workers find what they are owed when they look', async 
   await eventually(() => expect(arrivals(receiver)).toBe(1));
   expect(await listeners()).toEqual([]);
 });
+
+test('a worker learns at once of whatever lets it deliver what was held back', async () => {
+  const { receiver, web } = await startTwo();
+  const send = () => web.send({ type: 'a', data: 1, tenantId: 'acme' });
+  let count = 0;
+  const arrived = () => receiver.waitFor(++count);
+
+  const { id } = await web.endpoints.create({ url: receiver.url('/acme'), tenantId: 'acme' });
+  await web.endpoints.disable(id);
+  const first = await send();
+  await web.endpoints.enable(id);
+  await arrived();
+
+  await eventually(async () =>
+    expect(await web.messages.get(first.id)).toMatchObject({ status: 'delivered' }),
+  );
+  expect(await web.replay({ messageId: first.id })).toMatchObject({ replayed: 1 });
+  await arrived();
+
+  // One goes, the next ones wait for a thousand seconds.
+  const slow = { perSecond: 0.001, burst: 1 };
+  await web.endpoints.update(id, { rateLimit: slow });
+  await Promise.all([send(), send()]);
+  await arrived();
+  await web.endpoints.update(id, { rateLimit: null });
+  await arrived();
+
+  await web.tenants.setRateLimit('acme', slow);
+  await Promise.all([send(), send()]);
+  await arrived();
+  await web.tenants.setRateLimit('acme', { perSecond: 1000 });
+  await arrived();
+});
+
+test('what a worker gives back when it stops another takes up at once', async () => {
+  const { schema, receiver, worker, web } = await startTwo();
+  const held = receiver.hold('/');
+  await web.send({ type: 'a', data: 1 });
+  await receiver.waitFor(1);
+  await startSender(schema);
+  await eventually(async () => expect(await listeners()).toHaveLength(2));
+  await worker.stop({ drainMs: 0 });
+  await receiver.waitFor(2);
+  held.release();
+});

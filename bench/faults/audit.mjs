@@ -17,6 +17,12 @@ export const CHECKS = {
   late: 'not done when it should have been',
 };
 
+/**
+ * Turns do not wait for the log to be written: a server that is killed forgets those of the last moments, in which the
+ * request was made. Thrice what its log writer waits, and the length of a turn.
+ */
+const FORGOTTEN_MS = 1500;
+
 /** The attempt of a delivery that was taken from one worker after another: it explains no request, for it made none. */
 const NOT_SENT = 'The process that was delivering it ended before its outcome was known.';
 
@@ -139,10 +145,11 @@ function checkFinished({ messages, deliveries, arrived }, find) {
 
 /**
  * For each delivery how often it was received beyond what its record gives a reason for, and how often that may be: once
- * for each worker that held it and was killed or cut off, or from which it was taken.
+ * for each worker that held it and was killed or cut off, or from which it was taken, and for each death of the server
+ * that may have forgotten it.
  */
 function countCopies(
-  { kills, replays, overtaken, cutOff },
+  { kills, outages, replays, overtaken, cutOff },
   { messages, deliveries, unanswered, requestsOf },
 ) {
   const ended = tally([...kills.flatMap((kill) => kill.inFlight), ...cutOff]);
@@ -153,11 +160,15 @@ function countCopies(
       ({ path, since, until }) => path === row.path && createdAt >= since && createdAt < until,
     ).length;
     const failed = requests.filter(({ status }) => status !== 200).length + (unanswered.get(keyOf(row)) ?? 0);
+    const forgotten = outages.filter(
+      ({ how, at }) =>
+        ['kill', 'crash'].includes(how) && requests.some((each) => Math.abs(at - each.at) < FORGOTTEN_MS),
+    ).length;
     return {
       what: `${row.n} at ${row.path}`,
       copies: requests.length,
       duplicates: Math.max(0, requests.length - 1 - failed - replayed),
-      explained: (ended.get(keyOf(row)) ?? 0) + (overtaken.get(row.message_id) ?? 0),
+      explained: (ended.get(keyOf(row)) ?? 0) + (overtaken.get(row.message_id) ?? 0) + forgotten,
     };
   });
 }
@@ -187,6 +198,10 @@ function figuresOf(ledger, book, copies) {
     'sends refused': ledger.refused.length,
     'of those stored': ledger.refused.filter(({ n }) => stored.has(n) && !ledger.acked.has(n)).length,
     'turns that failed': ledger.troubles.length,
+    outages: ledger.outages.length,
+    'of those deaths of the server': ledger.outages.filter(({ how }) => how !== 'cut' && how !== 'silence')
+      .length,
+    'most ms until it went on': most(ledger.backMs),
     'ms to drain': ledger.drainMs,
   };
 }

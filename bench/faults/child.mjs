@@ -23,11 +23,11 @@ export async function orders() {
   return given;
 }
 
-/** The clock of this process, which its campaign may set. */
-export function createClock(offset) {
+/** The clock that a sender over this store has, which its campaign may set. */
+export function createClock(offset, { now = Date.now }) {
   let ahead = offset;
   onMessage('clock', (message) => {
     ahead = message.offset;
   });
-  return () => Date.now() + ahead;
+  return () => now() + ahead;
 }

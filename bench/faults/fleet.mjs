@@ -105,6 +105,12 @@ export async function startFleet({ seed, store: storeName = 'sqlite', spare = fa
         child.kill('SIGKILL');
         return ended;
       },
+      /** What a worker's control plane answers to the questions how it is and what there is. */
+      ask() {
+        const answered = seen('answered');
+        member.tell({ kind: 'ask' });
+        return answered;
+      },
       stop(drainMs = 10_000) {
         expected = true;
         member.tell({ kind: 'stop', drainMs });
@@ -153,6 +159,8 @@ export async function startFleet({ seed, store: storeName = 'sqlite', spare = fa
     untilNothingIsOwed,
     store,
     query,
+    /** Where the database has one. */
+    server: () => backend.server(store.descriptor),
     /** Registers the endpoints, which also makes the schema. */
     async register() {
       const { createSender } = await import('./package.mjs');
@@ -216,6 +224,7 @@ export async function startFleet({ seed, store: storeName = 'sqlite', spare = fa
       void receiver.stop();
       for (const child of children) if (child.connected) child.disconnect();
       await Promise.all(gone);
+      await backend.close?.(store.descriptor);
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -14,6 +14,9 @@ export function createLedger() {
     received: [],
     kills: [],
     crashes: [],
+    /** When the database was taken away, how, and how long it took to go on when it was back. */
+    outages: [],
+    backMs: [],
     /** What was asked to be sent again. */
     replays: [],
     /** By message: how often its lease was taken from a worker that lived. */

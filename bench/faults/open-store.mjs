@@ -4,10 +4,11 @@ import { withDoom } from './points.mjs';
 import { STORES } from './stores.mjs';
 
 /** The store of a campaign, with what is wrong with it, and with the place at which this process dies. */
-export async function openStore({ store: { name, descriptor }, mutant, doom, fillable, role }) {
+export async function openStore({ store: { name, descriptor }, mutant, doom, cuts, fillable, role }) {
   const fate = doom ? withDoom(doom) : undefined;
   const store = await STORES[name].open(descriptor, {
     afterStatement: fate?.afterStatement,
+    cuts,
     disk: fillable ? (listener) => onMessage('disk', listener) : undefined,
   });
   const doomed = fate ? fate.wrap(store) : store;

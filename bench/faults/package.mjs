@@ -2,6 +2,8 @@
 // loads it in two thirds of the time: most of what a campaign does is starting processes.
 import { createRequire } from 'node:module';
 
-export const { createSender, sqliteStore } = createRequire(import.meta.url)(
-  process.env.HOOKPLANE_PACKAGE ?? 'hookplane',
-);
+const require = createRequire(import.meta.url);
+const name = process.env.HOOKPLANE_PACKAGE ?? 'hookplane';
+
+export const { createAdminHandler, createSender, sqliteStore } = require(name);
+export const { postgresStore } = require(`${name}/postgres`);

@@ -6,9 +6,10 @@ import { SILENT, TYPES } from './settings.mjs';
 
 const given = await orders();
 const random = createRandom(given.seed);
+const store = await openStore(given);
 const sender = createSender({
-  store: await openStore(given),
-  now: createClock(given.clock),
+  store,
+  now: createClock(given.clock, store),
   allowHttp: true,
   allowTargets: ['127.0.0.1'],
   logger: SILENT,

@@ -15,6 +15,7 @@ import { diskFull } from './disk-full.mjs';
 import { kills } from './kills.mjs';
 import { mutant } from './mutant.mjs';
 import { MUTANTS } from './mutant-stores.mjs';
+import { outages } from './outages.mjs';
 import { sends } from './sends.mjs';
 import { stops } from './stops.mjs';
 import { printTable } from './table.mjs';
@@ -29,6 +30,7 @@ const CAMPAIGNS = {
   sends: { run: sends, short: { every: 15 } },
   stops: { run: stops, short: { seconds: 1, stops: 3 } },
   clock: { run: clock, short: { steps: [-DAY, 0] }, waits: true },
+  outages: { run: outages, short: { seconds: 10 }, stores: ['postgres'], waits: true },
   'no-more-pages': { run: diskFull, stores: ['sqlite'] },
   'full-disk': { run: onSmallDisk, stores: ['sqlite'], usual: mayMount },
   ...Object.fromEntries(

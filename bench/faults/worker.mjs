@@ -1,6 +1,6 @@
 import { createClock, onMessage, orders, say } from './child.mjs';
 import { openStore } from './open-store.mjs';
-import { createSender } from './package.mjs';
+import { createAdminHandler, createSender } from './package.mjs';
 import { wrapMethod } from './points.mjs';
 import { SILENT } from './settings.mjs';
 
@@ -27,16 +27,28 @@ function watched(store) {
   });
 }
 
+const store = await openStore(given);
 const sender = createSender({
   ...given.settings,
-  store: watched(await openStore(given)),
-  now: createClock(given.clock),
+  store: watched(store),
+  now: createClock(given.clock, store),
   allowHttp: true,
   allowTargets: ['127.0.0.1'],
   endpointHooks: () => ({ headers: () => ({ 'x-worker': given.name }) }),
   logger: SILENT,
 });
 sender.on('error', ({ error, during }) => void say({ kind: 'trouble', error: `${during}: ${error}` }));
+
+const admin = createAdminHandler(sender, { authorize: () => true, onError() {} });
+async function get(path) {
+  const response = await admin(new Request(`http://localhost${path}`));
+  const { reason, errorCode } = await response.json();
+  return [response.status, errorCode ?? reason].join(' ').trim();
+}
+onMessage('ask', async () => {
+  const [health, list] = await Promise.all([get('/health'), get('/endpoints')]);
+  await say({ kind: 'answered', health, list });
+});
 
 onMessage('stop', async ({ drainMs }) => {
   cutting = drainMs === 0;

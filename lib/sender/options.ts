@@ -39,7 +39,10 @@ export interface SenderOptions {
   concurrency?: number;
   /** How long an idle worker waits before it looks for work that other processes stored. @default 1000 */
   pollIntervalMs?: number;
-  /** How long a delivery is a worker's alone; must exceed `timeoutMs`. @default 60000 */
+  /**
+   * How long a delivery is a worker's alone; must exceed `timeoutMs`, and the `statementTimeoutMs` of `postgresStore`.
+   * @default 60000
+   */
   leaseMs?: number;
   /** The deadline of one attempt, from the look-up of the name to the end of the answer. @default 15000 */
   timeoutMs?: number;
@@ -184,6 +187,13 @@ export function resolveOptions(options: SenderOptions): ResolvedOptions {
     throw new HookplaneError(
       'INVALID_OPTIONS',
       `leaseMs (${resolved.leaseMs}) must exceed timeoutMs (${resolved.timeoutMs}): an attempt must end before another worker may begin it again`,
+    );
+  }
+  const { statementTimeoutMs } = resolved.store;
+  if (statementTimeoutMs !== undefined && resolved.leaseMs <= statementTimeoutMs) {
+    throw new HookplaneError(
+      'INVALID_OPTIONS',
+      `leaseMs (${resolved.leaseMs}) must exceed statementTimeoutMs of the store (${statementTimeoutMs}): a lease must not end before its worker is told of it`,
     );
   }
   return resolved;

@@ -194,8 +194,9 @@ export interface OutboxStore {
     audit?: NewAuditEntry | undefined;
   }): Promise<string[]>;
   /**
-   * Calls the listener when another process may have sent something, and whenever that may have gone
-   * unnoticed for a while. Absent where nobody tells; whoever listens looks for work from time to time all the same.
+   * Calls the listener when another process has sent something, has replayed something, has let through what was held
+   * back (an endpoint resumed or changed, another limit of a tenant) or has given back what it had leased; and whenever
+   * that may have gone unnoticed for a while. Absent where nobody tells; whoever listens looks for work from time to time all the same.
    * @returns a function that ends it
    */
   onWake?(listener: () => void): () => void;

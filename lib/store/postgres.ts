@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { HookplaneError } from '../model/errors.js';
 import { createDatabaseClock } from './sql/database-clock.js';
 import type { SqlDialect } from './sql/dialect.js';
-import { connectPostgres, type PostgresPool } from './sql/postgres-connection.js';
+import { CONNECT_TIMEOUT_MS, connectPostgres, type PostgresPool } from './sql/postgres-connection.js';
 import { translatePostgresError } from './sql/postgres-errors.js';
 import { rowTable } from './sql/postgres-statements.js';
 import { createSqlStore } from './sql/sql-store.js';
@@ -19,7 +19,8 @@ interface PostgresSettings {
   schema?: string;
   /**
    * Milliseconds that a statement may take, waiting for locks included; what takes longer fails with
-   * `STORE_UNAVAILABLE`. A connection that gives no answer at all is given up half a second later.
+   * `STORE_UNAVAILABLE`. A connection that gives no answer at all is given up half a second later. The `leaseMs` of a
+   * sender has to be longer.
    * @default 4000
    */
   statementTimeoutMs?: number;
@@ -64,7 +65,6 @@ export type PostgresStoreOptions = PostgresSettings &
       }
   );
 
-const CONNECT_TIMEOUT_MS = 4000;
 const SCHEMA = /^[a-z_][a-z0-9_]{0,39}$/i;
 
 /**
@@ -96,7 +96,7 @@ export function postgresStore(options: PostgresStoreOptions): Store {
     },
   });
   const outbox = wakeUps ? { ...store.outbox, onWake: wakeUps.onWake } : store.outbox;
-  return { ...store, outbox, now: clock.now };
+  return { ...store, outbox, now: clock.now, statementTimeoutMs };
 }
 
 function checked(options: PostgresStoreOptions): PostgresStoreOptions {

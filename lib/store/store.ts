@@ -45,6 +45,8 @@ export interface Store {
   within<T>(transaction: unknown, send: (store: SendingStore) => Promise<T>): Promise<T>;
   /** The same within one call, of a database that answers at once. Workers are not told. */
   withinSync<T>(transaction: unknown, send: (store: SyncSendingStore) => T): T;
+  /** How long it lets a statement take, in milliseconds, where it has such a limit. A lease has to last longer. */
+  readonly statementTimeoutMs?: number;
 
   readonly endpoints: EndpointStore;
   readonly messages: MessageStore;

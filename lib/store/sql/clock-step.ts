@@ -1,7 +1,8 @@
 import { type Kysely, sql } from 'kysely';
+import type { SqlDialect } from './dialect.js';
 import { LEASED_ROWS, lanesOf, WAITING_ROWS } from './lanes.js';
 import type { Tables } from './schema.js';
-import { changesOf, rawChanges, rowOf, type Steps } from './steps.js';
+import { changesOf, rawChanges, rawRows, type Steps } from './steps.js';
 
 /** Smaller steps are waited out. */
 const NOTICEABLE_MS = 10_000;
@@ -13,12 +14,16 @@ const SAFE_LEASE_MS = 15_000;
  * old one: it would otherwise wait until the clock is there again, a day if it was a day. What was reckoned by the new
  * one in the meantime cannot always be told apart; a retry of that moment may then come early.
  */
-export function* followClock(db: Kysely<Tables>, now: number): Steps<void> {
-  const { latest } = yield* rowOf(
-    db.selectFrom('hookplane_workers').select((eb) => eb.fn.max<number | null>('heartbeat_at').as('latest')),
+export function* followClock(db: Kysely<Tables>, dialect: SqlDialect, now: number): Steps<void> {
+  // Locked: of several workers that notice, one sets back, and the others then find nothing of the future any more.
+  const ahead = yield* rawRows(
+    db,
+    sql<{ heartbeat_at: number }>`
+    select heartbeat_at from hookplane_workers where heartbeat_at >= ${now + NOTICEABLE_MS}
+    order by id ${dialect.forUpdate()}`,
   );
-  const step = Number(latest ?? now) - now;
-  if (step < NOTICEABLE_MS) return;
+  if (ahead.length === 0) return;
+  const step = ahead.reduce((latest, row) => Math.max(latest, row.heartbeat_at), now) - now;
   yield* rawChanges(
     db,
     sql`

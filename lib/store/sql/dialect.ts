@@ -33,8 +33,8 @@ export interface SqlDialect {
   /** What a transaction that migrates begins with: it waits for others that do, and makes what the tables lie in. */
   beforeMigration: readonly RawBuilder<unknown>[];
   /**
-   * Tells workers of other processes, once the transaction is committed, that something is due; absent where they have
-   * to look for it. With `everyone` those of this process as well.
+   * Tells workers of other processes, once the transaction is committed, that something may have become due; absent
+   * where they have to look for it. With `everyone` those of this process as well.
    */
   announceDue?(everyone: boolean): RawBuilder<unknown>;
   /** The time at present, if `given` was the database's by the store's `now`; absent where the caller's counts. */

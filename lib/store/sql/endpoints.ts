@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { type Kysely, type RawBuilder, sql, type UpdateObject } from 'kysely';
-import type { Endpoint, PausedReason } from '../../model/endpoint.js';
-import { MAX_LIVE_SECRETS } from '../../model/endpoint.js';
+import { type Endpoint, MAX_LIVE_SECRETS, type PausedReason } from '../../model/endpoint.js';
 import { validationError } from '../../model/errors.js';
 import type { EndpointSettings, EndpointStore, NewAuditEntry, StoredSecret, TenantScope } from '../store.js';
+import { announceDue } from './announce.js';
 import { appendAudit } from './audit.js';
 import type { SqlContext } from './dialect.js';
 import { CANCEL_BATCH, cancelOwed } from './cancel.js';
@@ -28,7 +28,8 @@ export function endpointStore(context: SqlContext): EndpointStore {
             .insertInto('hookplane_endpoints')
             .values({
               ...settingColumns(endpoint),
-              ...bare,
+              ...RESUMED,
+              rate_used: null,
               id: endpoint.id,
               tenant_id: endpoint.tenantId,
               created_at: now,
@@ -64,7 +65,7 @@ export function endpointStore(context: SqlContext): EndpointStore {
     ofTenant: (tenantId) => read((db) => endpointsOf(db, tenantId)),
 
     update: (tenant, id, changes, now, audit) =>
-      write((db) => {
+      write(function* (db) {
         const { url, rateLimit } = changes;
         const columns = {
           ...settingColumns(changes),
@@ -72,7 +73,8 @@ export function endpointStore(context: SqlContext): EndpointStore {
           ...(rateLimit && { rate_used: usedUnder(rateLimit, now) }),
           updated_at: now,
         };
-        return change(db, tenant, id, columns, audit);
+        yield* announceDue(db, dialect);
+        return yield* change(db, tenant, id, columns, audit);
       }),
 
     async delete(tenant, id, now, audit) {
@@ -109,6 +111,7 @@ export function endpointStore(context: SqlContext): EndpointStore {
     resume: (tenant, id, now, audit) =>
       write(function* (db) {
         const resumed = yield* change(db, tenant, id, { ...RESUMED, updated_at: now }, audit, IS_IN_TROUBLE);
+        if (resumed) yield* announceDue(db, dialect);
         return resumed ?? (yield* find(db, tenant, id));
       }),
 
@@ -258,8 +261,6 @@ const RESUMED = {
 
 /** Where resuming changes something. */
 const IS_IN_TROUBLE = sql<boolean>`(status <> 'active' or failing_since is not null or slow_step > 0)`;
-
-const bare = { ...RESUMED, rate_used: null } as const;
 
 /** Another receiver is not charged with what the one before did. */
 function unchargedAt(url: string) {

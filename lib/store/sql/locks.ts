@@ -44,6 +44,33 @@ export function* holdTenants(
 }
 
 /**
+ * Keeps an endpoint from being deleted until the transaction ends.
+ * @returns it, if it is there
+ */
+export function* holdEndpoint(
+  db: Kysely<Tables>,
+  dialect: SqlDialect,
+  id: string,
+): Steps<{ tenant_id: string | null } | undefined> {
+  const held = yield* rawRows(
+    db,
+    sql<{ tenant_id: string | null }>`
+    select tenant_id from hookplane_endpoints where id = ${id} ${dialect.concurrent ? sql`for key share` : sql``}`,
+  );
+  return held[0];
+}
+
+/** For what deletes all endpoints of a tenant; it waits for whoever has one of them. Answers their ids. */
+export function* lockEndpointsOf(db: Kysely<Tables>, dialect: SqlDialect, tenantId: string): Steps<string[]> {
+  const locked = dialect.concurrent ? sql`order by id for update` : sql``;
+  const found = yield* rawRows(
+    db,
+    sql<{ id: string }>`select id from hookplane_endpoints where tenant_id = ${tenantId} ${locked}`,
+  );
+  return found.map(({ id }) => id);
+}
+
+/**
  * For a lease: what is counted against a limit is counted by one worker at a time.
  * @returns those of the rows that no other transaction has
  */

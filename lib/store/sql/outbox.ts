@@ -1,5 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { LeaseKey, OutboxStore } from '../store.js';
+import { announceDue } from './announce.js';
 import { appendAudit } from './audit.js';
 import { cancelOrphans } from './cancel.js';
 import { IS_KEPT } from './deleted-tenants.js';
@@ -7,11 +8,11 @@ import type { SqlContext, SqlDialect } from './dialect.js';
 import { tellEndpoints } from './endpoint-news.js';
 import { LEASED_ROWS, WAITING_ROWS } from './lanes.js';
 import { lease } from './lease.js';
-import { lockMessages } from './locks.js';
+import { holdEndpoint, lockMessages } from './locks.js';
 import { rollUp } from './roll-up.js';
 import type { MessageRow, Tables } from './schema.js';
 import { settle } from './settle.js';
-import { type BulkUpdate, type Steps, firstOf, rowOf, rawRows, rawChanges, updateRows } from './steps.js';
+import { type BulkUpdate, type Steps, firstOf, rawRows, rawChanges, updateRows } from './steps.js';
 
 export function outboxStore(context: SqlContext): OutboxStore {
   const { read, write, writeRelaxed, dialect } = context;
@@ -30,6 +31,8 @@ export function outboxStore(context: SqlContext): OutboxStore {
         const taken = turn.lease
           ? yield* lease(db, dialect, { ...turn.lease, owner, now })
           : { leased: [], nextAt: null };
+        // A worker that leases takes up again what it gives back, as far as it may.
+        if (turn.release.length > 0 && !turn.lease) yield* announceDue(db, dialect);
         return { refused, ...told, ...taken };
       }),
 
@@ -85,6 +88,8 @@ export function outboxStore(context: SqlContext): OutboxStore {
 
     requeue: ({ endpointId, messageIds, webhookIds, expiresAt, now, audit }) =>
       write(function* (db) {
+        const endpoint = yield* holdEndpoint(db, dialect, endpointId);
+        if (!endpoint) return [];
         yield* lockMessages(db, dialect, messageIds);
         const rows = messageIds.map((id, index) => [id, webhookIds?.[index] ?? null]);
         const requeued = yield* rawRows(
@@ -109,11 +114,10 @@ export function outboxStore(context: SqlContext): OutboxStore {
           returning message_id`,
         );
         const ids = requeued.map((row) => row.message_id);
+        if (ids.length === 0) return [];
         yield* rollUp(db, dialect, ids, now);
-        if (audit && ids.length > 0) {
-          const endpoint = db.selectFrom('hookplane_endpoints').select('tenant_id as tenantId');
-          yield* appendAudit([{ audit, ...(yield* rowOf(endpoint.where('id', '=', endpointId))) }]);
-        }
+        yield* appendAudit([{ audit, tenantId: endpoint.tenant_id }]);
+        yield* announceDue(db, dialect);
         return ids;
       }),
 

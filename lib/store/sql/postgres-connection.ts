@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely';
+import { within } from '../../model/deadline.js';
 import { HookplaneError } from '../../model/errors.js';
 import type { DatabaseClock } from './database-clock.js';
 import { isConflict, isOfServer, isOutdated } from './postgres-errors.js';
@@ -44,6 +45,8 @@ export interface PostgresConnectionOptions {
   clock: DatabaseClock;
 }
 
+/** How long a connection may take, the wait for a free one of the pool included. */
+export const CONNECT_TIMEOUT_MS = 4000;
 /** By how much the driver waits longer than the server, whose word it is where the server can still give it. */
 const GRACE_MS = 500;
 /** How long a transaction whose process has gone silent keeps its locks. */
@@ -74,7 +77,8 @@ export function connectPostgres({
 }: PostgresConnectionOptions): SqlConnection {
   const statementOf = createStatements(schema, prepare);
   const deadlineMs = statementTimeoutMs + GRACE_MS;
-  const begin = beginning(statementTimeoutMs);
+  const begin = beginning('read write', statementTimeoutMs, BY_INDEX);
+  const beginRead = beginning('read only', statementTimeoutMs);
   const inSavepoint = withinSavepoint(schema);
   const watched = new WeakSet<PostgresClient>();
 
@@ -93,7 +97,7 @@ export function connectPostgres({
     timeoutMs: number | undefined,
     use: (client: Session) => Promise<T>,
   ): Promise<T> {
-    const client = await pool.connect();
+    const client = await connectWithin(pool);
     watch(client);
     let lost = false;
 
@@ -156,12 +160,6 @@ export function connectPostgres({
     clock.set(Number(answers.at(-1)?.rows[0]?.ms), askedAt);
   }
 
-  /** Whoever only reads goes by the clock of the database as well, and so does the first sign of life. */
-  async function readWith<T>(session: Session, work: Work<T>): Promise<T> {
-    if (clock.isDue()) await measure(session, CLOCK);
-    return driveSteps(work(), session.execute);
-  }
-
   return {
     db: new Kysely<Tables>({
       dialect: {
@@ -171,11 +169,12 @@ export function connectPostgres({
         createQueryCompiler: () => new PostgresQueryCompiler(),
       },
     }),
-    read: (work) => again(() => withClient(deadlineMs, (session) => readWith(session, work))),
+    // A transaction as well: elsewhere the server would not know for how long somebody waits for the answer.
+    read: (work) => again(() => transact(work, beginRead, deadlineMs)),
     write: (work) => again(() => transact(work, begin, deadlineMs)),
     writeRelaxed: (work) =>
       again(() => transact(work, `${begin}; set local synchronous_commit = off`, deadlineMs)),
-    migrate: (work) => again(() => transact(work, beginning(0), undefined)),
+    migrate: (work) => again(() => transact(work, beginning('read write', 0, BY_INDEX), undefined)),
     within: (transaction, use) =>
       inSavepoint(transaction, async (execute) => {
         if (clock.isDue()) await measure({ command: (text) => execute(text, []) }, CLOCK);
@@ -205,14 +204,30 @@ interface Session {
 }
 
 /** @param statementTimeoutMs 0 for none */
-function beginning(statementTimeoutMs: number): string {
+function beginning(
+  access: 'read write' | 'read only',
+  statementTimeoutMs: number,
+  settings: readonly string[] = [],
+): string {
   return [
-    'begin isolation level read committed read write',
+    `begin isolation level read committed ${access}`,
     `set local statement_timeout = ${statementTimeoutMs}`,
     `set local idle_in_transaction_session_timeout = ${SILENT_MS}`,
     'set local jit = off',
-    ...BY_INDEX,
+    ...settings,
   ].join('; ');
+}
+
+/**
+ * A client of the pool; a pool of the application's may wait for a free one for ever. One that comes too late is given
+ * back at once.
+ */
+export function connectWithin(pool: PostgresPool): Promise<PostgresClient> {
+  const connecting = pool.connect();
+  return within(connecting, CONNECT_TIMEOUT_MS, () => {
+    connecting.then((client) => client.release(), ignore);
+    return new HookplaneError('STORE_UNAVAILABLE', 'No connection of the pool was free in time');
+  });
 }
 
 /** Makes a transaction again that was broken off for the sake of another. */

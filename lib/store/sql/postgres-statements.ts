@@ -29,7 +29,8 @@ const TABLE_NAME = new RegExp(`"?\\b(${Object.keys(TABLES).join('|')})\\b"?`, 'g
 
 /** How many statements are prepared on a connection at most: each stays in the memory of the server. */
 const MAX_PREPARED = 300;
-const MAX_REMEMBERED = 1000;
+/** How many texts are remembered that have been run once, to be prepared the second time. */
+const MAX_CANDIDATES = 700;
 
 export interface Statement {
   text: string;
@@ -44,21 +45,26 @@ export interface Statement {
  * @param prepare whether what is run again and again is prepared
  */
 export function createStatements(schema: string, prepare: boolean): (text: string) => Statement {
-  const known = new Map<string, Statement & { used: boolean }>();
-  let prepared = 0;
+  const prepared = new Map<string, Statement>();
+  const candidates = new Map<string, Statement>();
 
   return (text) => {
-    let statement = known.get(text);
-    if (!statement) {
-      if (known.size >= MAX_REMEMBERED) known.clear();
-      statement = { text: text.replace(TABLE_NAME, `"${schema}"."$1"`), used: false };
-      known.set(text, statement);
-    } else if (prepare && !statement.used && prepared < MAX_PREPARED) {
+    const ready = prepared.get(text);
+    if (ready) return ready;
+    const known = candidates.get(text);
+    if (known && prepare && prepared.size < MAX_PREPARED) {
       // By what it says: clients may be shared with another store.
-      statement.name = `hookplane_${createHash('sha1').update(statement.text).digest('hex').slice(0, 20)}`;
-      statement.used = true;
-      prepared += 1;
+      const name = `hookplane_${createHash('sha1').update(known.text).digest('hex').slice(0, 20)}`;
+      const statement = { ...known, name };
+      candidates.delete(text);
+      prepared.set(text, statement);
+      return statement;
     }
+    if (known) return known;
+    // What is prepared stays so on the connections, and is never forgotten.
+    if (candidates.size >= MAX_CANDIDATES) candidates.clear();
+    const statement = { text: text.replace(TABLE_NAME, `"${schema}"."$1"`) };
+    candidates.set(text, statement);
     return statement;
   };
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
-import type { PostgresClient, PostgresPool } from './postgres-connection.js';
+import { connectWithin, type PostgresClient, type PostgresPool } from './postgres-connection.js';
 
 const MAX_BACKOFF_MS = 30_000;
 /** How often it is made sure that the connection still answers: one that is half open would be silent for ever. */
@@ -86,7 +86,7 @@ function listen(
 
   /** Resolves when the connection is over, or is not to be any more; rejects when there was none. */
   async function connected(): Promise<void> {
-    const client = await pool.connect();
+    const client = await connectWithin(pool);
     let check: NodeJS.Timeout | undefined;
     try {
       const over = new Promise<void>((resolve) => {

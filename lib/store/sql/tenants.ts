@@ -1,13 +1,23 @@
 import { type Kysely, sql } from 'kysely';
 import type { TenantStore } from '../store.js';
+import { announceDue } from './announce.js';
 import { appendAudit } from './audit.js';
 import { markDeleted, purgeNext, purgeTenant } from './deleted-tenants.js';
 import type { SqlContext, SqlDialect } from './dialect.js';
-import { holdTenants } from './locks.js';
+import { holdTenants, lockEndpointsOf } from './locks.js';
 import { usedUnder } from './rate-used.js';
 import { toPage, toTenant } from './rows.js';
 import type { Tables } from './schema.js';
-import { type BulkClaim, type Steps, claimRows, rowsOf, firstOf, rowOf, changesOf } from './steps.js';
+import {
+  type BulkClaim,
+  type Steps,
+  claimRows,
+  rawChanges,
+  rowsOf,
+  firstOf,
+  rowOf,
+  changesOf,
+} from './steps.js';
 
 export function tenantStore({ read, write, writeRelaxed, dialect }: SqlContext): TenantStore {
   return {
@@ -50,6 +60,7 @@ export function tenantStore({ read, write, writeRelaxed, dialect }: SqlContext):
             .returningAll(),
         );
         yield* appendAudit([{ audit, tenantId: id }]);
+        if (rateLimit !== undefined) yield* announceDue(db, dialect);
         return toTenant(row);
       }),
 
@@ -58,10 +69,18 @@ export function tenantStore({ read, write, writeRelaxed, dialect }: SqlContext):
         const deleted = yield* changesOf(db.deleteFrom('hookplane_tenants').where('id', '=', id));
         if (deleted === 0) return false;
         yield* appendAudit([{ audit, tenantId: id }]);
-        // Without its endpoints nothing of it is leased any more.
-        const endpoints = db.selectFrom('hookplane_endpoints').select('id').where('tenant_id', '=', id);
-        yield* changesOf(db.deleteFrom('hookplane_endpoint_secrets').where('endpoint_id', 'in', endpoints));
+        // Without its endpoints nothing of it is leased any more. They go before their secrets: a rotation that has one of
+        // them is waited for, and what it has made is seen after that.
+        const endpoints = yield* lockEndpointsOf(db, dialect, id);
         yield* changesOf(db.deleteFrom('hookplane_endpoints').where('tenant_id', '=', id));
+        yield* rawChanges(
+          db,
+          sql`delete from hookplane_endpoint_secrets where endpoint_id in (
+            select id from ${dialect.tableOf(
+              endpoints.map((endpoint) => [endpoint]),
+              { id: 'text' },
+            )} as r)`,
+        );
         yield* changesOf(db.deleteFrom('hookplane_deleted_endpoints').where('tenant_id', '=', id));
         yield* purgeTenant(db, dialect, yield* markDeleted(db, id, last));
         return true;

@@ -12,7 +12,7 @@ export function workerStore({ read, writeRelaxed, dialect }: SqlContext): Worker
       writeRelaxed(function* (db) {
         // Within the transaction, whose beginning may have measured it: a time from before may set back all others.
         const now = dialect.latest?.(given) ?? given;
-        yield* followClock(db, now);
+        yield* followClock(db, dialect, now);
         yield* changesOf(
           db
             .insertInto('hookplane_workers')
