@@ -70,7 +70,9 @@ export function auditStore({ read, writeRelaxed, dialect }: SqlContext): AuditSt
 
     list: (query) =>
       read(function* (db) {
-        const { tenant, sinceDeletion, limit } = query;
+        const { tenant, sinceDeletion, targetId, limit } = query;
+        if (tenant !== undefined && targetId !== undefined && !(yield* isOfTenant(db, tenant, targetId)))
+          return { rows: [], next: null };
         const deletion = sinceDeletion && tenant !== undefined ? yield* lastDeletion(db, tenant) : undefined;
         return yield* boundedPage<AuditRow, AuditEntry>(db, {
           ways: waysOf(query),
@@ -81,6 +83,20 @@ export function auditStore({ read, writeRelaxed, dialect }: SqlContext): AuditSt
         });
       }),
   };
+}
+
+/** Whether a target, all of which is of one tenant, is this one's. */
+function* isOfTenant(db: Kysely<Tables>, tenant: string, targetId: string): Steps<boolean> {
+  const newest = yield* firstOf(
+    db
+      .selectFrom('hookplane_audit_log')
+      .select('tenant_id')
+      .where('target_id', '=', targetId)
+      .orderBy('at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(1),
+  );
+  return newest?.tenant_id === tenant;
 }
 
 function waysOf({ tenant, actor, operation, targetId }: AuditQuery): Way[] {
@@ -99,7 +115,7 @@ function waysOf({ tenant, actor, operation, targetId }: AuditQuery): Way[] {
     const ways = filters.map(({ column, value }) => way(sql`${sql.ref(column)} = ${value}`, column));
     return ways.length > 0 ? ways : [way(sql`true`)];
   }
-  // What is done to one target is little, and of one tenant. Of an actor it may be much, of which others are not to know.
+  // By a target, which is of one tenant. What an actor does may be another's, of which nothing is to be told.
   if (targetId === undefined) return [way(sql`e.tenant_id = ${tenant}`)];
   return [way(sql`e.target_id = ${targetId} and ${unindexed('e.tenant_id')} = ${tenant}`, 'e.target_id')];
 }
