@@ -178,6 +178,7 @@ describe('following', () => {
         if (look instanceof Error) throw look;
         return (look ?? []).filter(({ ms }) => ms >= since);
       },
+      listAll: async () => [],
       show: async ({ id }) => void shown.push(id),
       away: async (problem) => void told.push(problem),
       since: undefined,
@@ -199,6 +200,37 @@ describe('following', () => {
       [],
     ]);
     expect(shown).toEqual(['b', 'c', 'a']);
+  });
+
+  it('goes through the past in pieces that hold no more than can be kept', async () => {
+    const since = now - 7_200_000;
+    // Ten thousand within a minute, and one an hour later.
+    const happened = Array.from({ length: 10_000 }, (_, index) => ({
+      id: `a${index}`,
+      ms: since + index * 6,
+    }));
+    happened.push({ id: 'last', ms: since + 3_600_000 });
+    const held: number[] = [];
+    const shown: number[] = [];
+    await follow<Happening>({
+      list: async () => [],
+      async listAll(from, until, most) {
+        const found = happened.filter(({ ms }) => ms >= from && ms < until);
+        if (found.length > most) return null;
+        held.push(found.length);
+        return found;
+      },
+      show: async ({ ms }) => void shown.push(ms),
+      away: async () => {},
+      since,
+      latestMs: 1000,
+      intervalMs: 1,
+      once: true,
+      signal: new AbortController().signal,
+    });
+    expect(shown).toEqual(happened.map(({ ms }) => ms));
+    expect(Math.max(...held)).toBeLessThanOrEqual(5000);
+    expect(held.length).toBeLessThan(30);
   });
 
   it('looks back no further than something may be late', async () => {

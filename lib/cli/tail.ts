@@ -70,14 +70,14 @@ Exit code: 0 also when it was interrupted.`,
           await follow({
             ...common,
             latestMs: LATEST_ENTRY_MS,
-            list: entryLister(scope, tooMany),
+            ...listers(entryPages(scope), tooMany),
             show: ({ row }) => write(row, entryLine(row, paint)),
           });
         } else {
           await follow({
             ...common,
             latestMs: LATEST_ATTEMPT_MS,
-            list: attemptLister(scope, request, tooMany),
+            ...listers(attemptPages(scope, request), tooMany),
             show: ({ row }) => write(row, attemptLine(row, paint)),
           });
         }
@@ -116,54 +116,69 @@ function readRequest({ values }: CommandRun): TailRequest {
 
 type Row<Record> = Happening & { row: Record };
 
-interface Walk<Record> {
-  page(cursor: string | undefined): Promise<{ rows: Record[]; nextCursor: string | null }>;
-  timeOf(row: Record): string;
-  maxPages: number;
-  /** Told when there are more. */
-  tooMany(): Promise<void>;
+interface Query {
+  since: string;
+  until?: string;
+  limit: number;
+  cursor?: string | undefined;
 }
 
-async function pages<Record extends { id: string }>(walk: Walk<Record>): Promise<Row<Record>[]> {
-  const found: Row<Record>[] = [];
-  let cursor: string | undefined;
-  for (let count = 1; ; count++) {
-    const { rows, nextCursor } = await walk.page(cursor);
-    for (const row of rows) found.push({ id: row.id, ms: Date.parse(walk.timeOf(row)), row });
-    if (nextCursor === null) return found;
-    if (count === walk.maxPages) {
-      await walk.tooMany();
+/** A list, newest first, page by page. */
+type ReadPage<Record> = (query: Query) => Promise<{ rows: Row<Record>[]; nextCursor: string | null }>;
+
+/** The lists that are walked for what happened in a range of time, one after the other. */
+type Lists<Record> = () => Promise<ReadPage<Record>[]>;
+
+function listers<Record>(lists: Lists<Record>, tooMany: () => Promise<void>) {
+  return {
+    async list(since: number): Promise<Row<Record>[]> {
+      const found: Row<Record>[] = [];
+      for (const read of await lists()) {
+        let left = LIVE_PAGES;
+        for await (const rows of pagesOf(read, { since: isoTime(since), limit: MAX_LIMIT })) {
+          if (left-- === 0) {
+            await tooMany();
+            break;
+          }
+          for (const row of rows) found.push(row);
+        }
+      }
       return found;
-    }
-    cursor = nextCursor;
-  }
-}
+    },
 
-/** The query of a list. What is over is asked for whole. */
-function rangeOf(since: number, until: number | undefined) {
-  const range = { since: isoTime(since), limit: MAX_LIMIT };
-  return until === undefined
-    ? { query: range, maxPages: LIVE_PAGES }
-    : { query: { ...range, until: isoTime(until) }, maxPages: Number.POSITIVE_INFINITY };
-}
-
-function entryLister(scope: SenderScope, tooMany: () => Promise<void>) {
-  return (since: number, until?: number): Promise<Row<AuditEntry>[]> => {
-    const { query, maxPages } = rangeOf(since, until);
-    return pages({
-      maxPages,
-      tooMany,
-      timeOf: ({ at }) => at,
-      async page(cursor) {
-        const { entries, nextCursor } = await scope.audit.list({ ...query, cursor });
-        return { rows: entries, nextCursor };
-      },
-    });
+    async listAll(since: number, until: number, most: number): Promise<Row<Record>[] | null> {
+      const query = { since: isoTime(since), until: isoTime(until), limit: MAX_LIMIT };
+      const found: Row<Record>[] = [];
+      for (const read of await lists()) {
+        for await (const rows of pagesOf(read, query)) {
+          for (const row of rows) found.push(row);
+          if (found.length > most) return null;
+        }
+      }
+      return found;
+    },
   };
 }
 
+async function* pagesOf<Record>(read: ReadPage<Record>, query: Query): AsyncGenerator<Row<Record>[]> {
+  let cursor: string | undefined;
+  do {
+    const page = await read({ ...query, cursor });
+    yield page.rows;
+    cursor = page.nextCursor ?? undefined;
+  } while (cursor !== undefined);
+}
+
+function entryPages(scope: SenderScope): Lists<AuditEntry> {
+  const read: ReadPage<AuditEntry> = async (query) => {
+    const { entries, nextCursor } = await scope.audit.list(query);
+    return { rows: entries.map((row) => ({ id: row.id, ms: Date.parse(row.at), row })), nextCursor };
+  };
+  return async () => [read];
+}
+
 /** Attempts are listed by endpoint: each is asked for. */
-function attemptLister(scope: SenderScope, { endpoint, status }: TailRequest, tooMany: () => Promise<void>) {
+function attemptPages(scope: SenderScope, { endpoint, status }: TailRequest): Lists<Attempt> {
   let known: { ids: string[]; at: number } | undefined;
 
   async function endpointIds(): Promise<string[]> {
@@ -180,29 +195,21 @@ function attemptLister(scope: SenderScope, { endpoint, status }: TailRequest, to
     return ids;
   }
 
-  return async (since: number, until?: number): Promise<Row<Attempt>[]> => {
-    const { query, maxPages } = rangeOf(since, until);
-    const found: Row<Attempt>[] = [];
-    for (const id of await endpointIds()) {
+  const readerOf =
+    (id: string): ReadPage<Attempt> =>
+    async (query) => {
       try {
-        const rows = await pages<Attempt>({
-          maxPages,
-          tooMany,
-          timeOf: ({ startedAt }) => startedAt,
-          async page(cursor) {
-            const { attempts, nextCursor } = await scope.endpoints.attempts(id, { ...query, status, cursor });
-            return { rows: attempts, nextCursor };
-          },
-        });
-        for (const row of rows) found.push(row);
+        const { attempts, nextCursor } = await scope.endpoints.attempts(id, { ...query, status });
+        const rows = attempts.map((row) => ({ id: row.id, ms: Date.parse(row.startedAt), row }));
+        return { rows, nextCursor };
       } catch (error) {
         // One that was deleted since the endpoints were listed has nothing to show.
         const gone = isHookplaneError(error) && error.code === 'ENDPOINT_NOT_FOUND';
         if (!gone || endpoint !== undefined) throw error;
+        return { rows: [], nextCursor: null };
       }
-    }
-    return found;
-  };
+    };
+  return async () => (await endpointIds()).map(readerOf);
 }
 
 /** Without the URL, which may have a password or a token in it. */

@@ -1,4 +1,7 @@
-/** How a list is paged: at most `limit` rows (default 100, above 1000 it means 1000), from where `cursor` says. */
+/**
+ * How a list is paged: at most `limit` rows (default 100, above 1000 it means 1000), from where `cursor` says. A page may
+ * be short, or empty, and have a `nextCursor` all the same: only null says that there is no more.
+ */
 export interface PageRequest {
   limit?: number | undefined;
   /** The `nextCursor` of the page before, with the same filters. */

@@ -3,7 +3,7 @@ import type { TenantScope } from './outbox.js';
 
 export interface PageOf<Row> {
   rows: Row[];
-  /** Where the page ended, or null when nothing comes after it. */
+  /** Where the page ended, be it short or empty, or null when nothing comes after it. */
   next: Position | null;
 }
 

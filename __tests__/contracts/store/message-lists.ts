@@ -112,6 +112,54 @@ export function messageListContract(store: () => Store): void {
     });
   });
 
+  describe('of which few are wanted among many', () => {
+    const MANY = 1010;
+    let endpointId: string;
+    let wanted: string;
+    beforeEach(async () => {
+      endpointId = (await addEndpoint(store(), { tenantId: 'acme' })).id;
+      wanted = await addMessage(store(), [endpointId], { tenantId: 'acme', type: 'rare' });
+      await finish(store(), wanted, endpointId);
+      const others = Array.from({ length: MANY }, (_, index) =>
+        newMessage([], { tenantId: 'acme', createdAt: T0 + 1 + index }),
+      );
+      await store().messages.insert(others, true);
+    });
+    const page = (query: Partial<MessageQuery>) =>
+      store().messages.list({ ...ALL, after: null, limit: 5, ...query });
+
+    test('a page ends short, and the next one goes on', async () => {
+      for (const tenant of [undefined, 'acme']) {
+        const query: Partial<MessageQuery> = { tenant, statuses: ['delivered'] };
+        const first = await page(query);
+        expect(first).toEqual({ rows: [], next: { ms: T0 + 11, id: expect.any(String) } });
+        expect(await page({ ...query, after: first.next })).toMatchObject({
+          rows: [{ id: wanted }],
+          next: null,
+        });
+      }
+    });
+
+    test('a page is whole where one of the filters leaves little', async () => {
+      for (const query of [{ types: ['rare'] }, { endpointId }]) {
+        const statuses = ['delivered'] as const;
+        expect(await page({ ...query, statuses })).toMatchObject({ rows: [{ id: wanted }], next: null });
+      }
+      const query: Partial<MessageQuery> = { types: ['rare'], statuses: ['unrouted'] };
+      expect(await page(query)).toEqual({ rows: [], next: null });
+    });
+
+    test("another tenant's endpoint is answered like one that there is not", async () => {
+      const elsewhere = await addEndpoint(store(), { tenantId: 'other' });
+      const messages = Array.from({ length: MANY }, () => newMessage([elsewhere.id], { tenantId: 'other' }));
+      await store().messages.insert(messages, true);
+      for (const query of [{}, { types: ['a'] }, { statuses: ['delivered'] as const }]) {
+        for (const id of [elsewhere.id, 'ep_none'])
+          expect(await page({ ...query, tenant: 'acme', endpointId: id })).toEqual({ rows: [], next: null });
+      }
+    });
+  });
+
   describe('a range', () => {
     const range = (query: Partial<Parameters<Store['messages']['range']>[0]> = {}) =>
       store().messages.range({

@@ -53,7 +53,9 @@ export const freeForm = z.record(z.string(), z.unknown());
 export const nextCursor = z
   .string()
   .nullable()
-  .describe('Pass it back as `cursor`, with the same filters, for the next page; null on the last one.');
+  .describe(
+    'Pass it back as `cursor`, with the same filters, for the next page; null on the last one. A page that is short, or empty, need not be the last.',
+  );
 
 /** What the examples have in common: together they are one story, whose signature verifies. */
 export const EXAMPLE = {

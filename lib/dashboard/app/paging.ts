@@ -150,6 +150,8 @@ function take<Row extends { id: string }>(now: Kept<Row>, page: ListPage<Row>, a
 /** Puts a newer first page in front of the rows behind it. */
 function place<Row extends { id: string }>(now: Kept<Row>, page: ListPage<Row>): Kept<Row> {
   const rows = now.rows ?? [];
+  // What is shown lies behind the rows that were looked at in vain.
+  if (page.rows.length === 0 && page.nextCursor !== null) return { ...now, fresh: null, error: undefined };
   const ids = new Set(page.rows.map((row) => row.id));
   const last = page.rows.at(-1);
   const at = last ? rows.findIndex((row) => row.id === last.id) : -1;

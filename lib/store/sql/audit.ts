@@ -1,10 +1,13 @@
-import { type Kysely, sql } from 'kysely';
-import type { AuditStore, NewAuditEntry } from '../store.js';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import type { AuditEntry } from '../../model/audit.js';
+import type { Position } from '../../model/page.js';
+import type { AuditQuery, AuditStore, NewAuditEntry } from '../store.js';
+import { boundedPage, unindexed, type Way } from './bounded-page.js';
 import type { SqlContext } from './dialect.js';
-import { endingAt } from './page-bounds.js';
-import { toAuditEntry, toPage } from './rows.js';
-import type { Tables } from './schema.js';
-import { type BulkInsert, firstOf, insertRows, rawChanges, rowsOf, type Steps } from './steps.js';
+import { boundsOf } from './page-bounds.js';
+import { toAuditEntry } from './rows.js';
+import type { AuditRow, Tables } from './schema.js';
+import { type BulkInsert, firstOf, insertRows, rawChanges, type Steps } from './steps.js';
 
 const ENTRIES: BulkInsert = {
   table: 'hookplane_audit_log',
@@ -65,36 +68,63 @@ export function auditStore({ read, writeRelaxed, dialect }: SqlContext): AuditSt
         return removed === REMOVAL_BATCH;
       }),
 
-    list: ({ tenant, sinceDeletion, since, until, actor, operation, targetId, after, limit }) =>
+    list: (query) =>
       read(function* (db) {
-        let query = db.selectFrom('hookplane_audit_log').selectAll();
-        if (tenant !== undefined) {
-          query = query.where('tenant_id', '=', tenant);
-          const deletion = sinceDeletion ? yield* lastDeletion(db, tenant) : undefined;
-          if (deletion) query = query.where(sql<boolean>`(at, id) > (${deletion.at}, ${deletion.id})`);
-        }
-        if (since !== undefined) query = query.where('at', '>=', since);
-        if (until !== undefined) query = query.where('at', '<', endingAt(until, after));
-        if (actor !== undefined) query = query.where('actor_id', '=', actor);
-        if (operation !== undefined) query = query.where('operation', '=', operation);
-        if (targetId !== undefined) query = query.where('target_id', '=', targetId);
-        if (after) query = query.where(sql<boolean>`(at, id) < (${after.ms}, ${after.id})`);
-        const rows = yield* rowsOf(
-          query
-            .orderBy('at', 'desc')
-            .orderBy('id', 'desc')
-            .limit(limit + 1),
-        );
-        return toPage(rows, limit, (row) => ({ ms: row.at, id: row.id }), toAuditEntry);
+        const { tenant, sinceDeletion, targetId, limit } = query;
+        if (tenant !== undefined && targetId !== undefined && !(yield* isOfTenant(db, tenant, targetId)))
+          return { rows: [], next: null };
+        const deletion = sinceDeletion && tenant !== undefined ? yield* lastDeletion(db, tenant) : undefined;
+        return yield* boundedPage<AuditRow, AuditEntry>(db, {
+          ways: waysOf(query),
+          columns: sql`e.*`,
+          bounds: boundsOf(query, deletion),
+          limit,
+          toItem: toAuditEntry,
+        });
       }),
   };
 }
 
-function* lastDeletion(db: Kysely<Tables>, tenant: string): Steps<{ at: number; id: string } | undefined> {
+/** Whether a target, all of which is of one tenant, is this one's. */
+function* isOfTenant(db: Kysely<Tables>, tenant: string, targetId: string): Steps<boolean> {
+  const newest = yield* firstOf(
+    db
+      .selectFrom('hookplane_audit_log')
+      .select('tenant_id')
+      .where('target_id', '=', targetId)
+      .orderBy('at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(1),
+  );
+  return newest?.tenant_id === tenant;
+}
+
+function waysOf({ tenant, actor, operation, targetId }: AuditQuery): Way[] {
+  const filters = Object.entries({ target_id: targetId, actor_id: actor, operation }).flatMap(
+    ([name, value]) => (value === undefined ? [] : [{ column: `e.${name}`, value }]),
+  );
+  const way = (range: RawBuilder<unknown>, over?: string): Way => ({
+    table: sql`hookplane_audit_log e`,
+    key: ['e.at', 'e.id'],
+    ranges: [range],
+    rest: filters.flatMap(({ column, value }) =>
+      column === over ? [] : [sql`${unindexed(column)} = ${value}`],
+    ),
+  });
+  if (tenant === undefined) {
+    const ways = filters.map(({ column, value }) => way(sql`${sql.ref(column)} = ${value}`, column));
+    return ways.length > 0 ? ways : [way(sql`true`)];
+  }
+  // By a target, which is of one tenant. What an actor does may be another's, of which nothing is to be told.
+  if (targetId === undefined) return [way(sql`e.tenant_id = ${tenant}`)];
+  return [way(sql`e.target_id = ${targetId} and ${unindexed('e.tenant_id')} = ${tenant}`, 'e.target_id')];
+}
+
+function* lastDeletion(db: Kysely<Tables>, tenant: string): Steps<Position | undefined> {
   return yield* firstOf(
     db
       .selectFrom('hookplane_audit_log')
-      .select(['at', 'id'])
+      .select(['at as ms', 'id'])
       .where('tenant_id', '=', tenant)
       // Written out: the index of deletions serves only a statement that is seen to ask for them.
       .where(sql<boolean>`operation = 'tenants.delete'`)

@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { SqlDialect } from './dialect.js';
-import { LEASED_ROWS, lanesOf, WAITING_ROWS } from './lanes.js';
+import { LEASED_ROWS, lanesOf, WAITING_ROWS, waitingFor } from './lanes.js';
 import { lockMessages } from './locks.js';
 import { rollUp } from './roll-up.js';
 import type { Tables } from './schema.js';
@@ -30,7 +30,7 @@ export function* cancelOwed(
   now: number,
 ): Steps<number> {
   const owed = sql<Key>`
-    select message_id, endpoint_id from hookplane_deliveries where endpoint_id = ${endpointId} and ${WAITING_ROWS}
+    select message_id, endpoint_id from hookplane_deliveries where ${waitingFor(endpointId)}
     union all
     select message_id, endpoint_id from hookplane_deliveries where endpoint_id = ${endpointId} and ${LEASED_ROWS}
     limit ${CANCEL_BATCH}`;
@@ -41,8 +41,7 @@ export function* cancelOwed(
 export function* cancelOrphans(db: Kysely<Tables>, dialect: SqlDialect, now: number): Steps<number> {
   const orphans = sql<Key>`
     ${lanesOf(WAITING_ROWS)}
-    select d.message_id, d.endpoint_id
-    from lane join hookplane_deliveries d on d.endpoint_id = lane.id and d.status = 'pending' and d.lease_until is null
+    select message_id, endpoint_id from lane join hookplane_deliveries on ${waitingFor(sql`lane.id`)}
     where not exists (select 1 from hookplane_endpoints e where e.id = lane.id) limit ${CANCEL_BATCH}`;
   const abandoned = sql<Key>`
     ${lanesOf(LEASED_ROWS)}

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import type { Position } from '../../model/page.js';
-import type { NewMessage } from '../store.js';
+import type { NewMessage, TenantScope } from '../store.js';
 import type { SqlDialect } from './dialect.js';
 import {
   REMOVAL_BATCH,
@@ -21,13 +21,14 @@ export const IS_KEPT = sql<boolean>`not exists (select 1 from hookplane_deleted_
   where x.tenant_id = m.tenant_id and (m.created_at, m.id) <= (x.at, x.message_id))`;
 
 /**
- * The same for the messages of one tenant, as a range that a list of them begins behind: it does not step over what is
- * left. Only for such lists, since the range tempts SQLite to walk the tenant's messages whatever else is asked for.
+ * The last position of what a deleted tenant has left: of the one that had this id, or of any where none is named. null
+ * when nothing is left. The messages of one tenant that are kept are a range, which begins behind it.
  */
-export function isKeptOf(tenantId: string): RawBuilder<boolean> {
-  return sql<boolean>`(m.created_at, m.id) > (
-    coalesce((select at from hookplane_deleted_tenants where tenant_id = ${tenantId}), -1),
-    coalesce((select message_id from hookplane_deleted_tenants where tenant_id = ${tenantId}), ''))`;
+export function* deletionOf(db: Kysely<Tables>, tenantId: TenantScope): Steps<Position | null> {
+  const left = db.selectFrom('hookplane_deleted_tenants').select(['at as ms', 'message_id as id']);
+  const query =
+    tenantId === undefined ? left.where('tenant_id', 'is not', null) : left.where('tenant_id', '=', tenantId);
+  return (yield* firstOf(query.limit(1))) ?? null;
 }
 
 /** Makes all messages that the tenant has by now, or that were made up to `last`, ones that were a deleted tenant's. */

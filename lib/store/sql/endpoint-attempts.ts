@@ -1,11 +1,13 @@
 import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
+import type { Attempt } from '../../model/message.js';
 import type { Position } from '../../model/page.js';
 import type { DurationCount } from '../../model/stats.js';
 import type { EndpointStore, TenantScope } from '../store.js';
+import { boundedPage, unindexed } from './bounded-page.js';
 import type { SqlContext } from './dialect.js';
-import { endingAt } from './page-bounds.js';
-import { toAttempt, toPage } from './rows.js';
-import type { Tables } from './schema.js';
+import { boundsOf } from './page-bounds.js';
+import { toAttempt } from './rows.js';
+import type { AttemptRow, Tables } from './schema.js';
 import { firstOf, rowsOf, type Steps } from './steps.js';
 
 /** What endpoints were sent: walks and counts over the index of attempts by endpoint. */
@@ -13,23 +15,25 @@ export function endpointAttempts({
   read,
 }: SqlContext): Pick<EndpointStore, 'attempts' | 'durations' | 'durationsOfAll'> {
   return {
-    attempts: ({ tenant, endpointId, status, since, until, after, limit }) =>
+    attempts: ({ tenant, endpointId, status, limit, ...range }) =>
       read(function* (db) {
         if (!(yield* isVisible(db, tenant, endpointId))) return null;
-        let query = db.selectFrom('hookplane_attempts').selectAll().where('endpoint_id', '=', endpointId);
         // Written out: the index of those that failed serves only a statement that is seen to ask for them.
-        if (status === 'failed') query = query.where(sql<boolean>`status = 'failed'`);
-        else if (status !== undefined) query = query.where('status', '=', status);
-        if (since !== undefined) query = query.where('started_at', '>=', since);
-        if (until !== undefined) query = query.where('started_at', '<', endingAt(until, after));
-        if (after) query = query.where(sql<boolean>`(started_at, id) < (${after.ms}, ${after.id})`);
-        const rows = yield* rowsOf(
-          query
-            .orderBy('started_at', 'desc')
-            .orderBy('id', 'desc')
-            .limit(limit + 1),
-        );
-        return toPage(rows, limit, (row) => ({ ms: row.started_at, id: row.id }), toAttempt);
+        const failed = status === 'failed' ? sql`and status = 'failed'` : sql``;
+        return yield* boundedPage<AttemptRow, Attempt>(db, {
+          ways: [
+            {
+              table: sql`hookplane_attempts`,
+              key: ['started_at', 'id'],
+              ranges: [sql`endpoint_id = ${endpointId} ${failed}`],
+              rest: status === 'succeeded' ? [sql`${unindexed('status')} = 'succeeded'`] : [],
+            },
+          ],
+          columns: sql`hookplane_attempts.*`,
+          bounds: boundsOf(range),
+          limit,
+          toItem: toAttempt,
+        });
       }),
 
     durations: ({ endpointId, ...range }) =>

@@ -4,6 +4,14 @@ import { type RawBuilder, sql } from 'kysely';
 export const WAITING_ROWS = sql`status = 'pending' and lease_until is null`;
 export const LEASED_ROWS = sql`lease_until is not null`;
 
+/**
+ * What waits for one endpoint. A due time is never negative: that it is said makes SQLite, to which the index of an
+ * endpoint's deliveries of all times is as good, go by the one of those that wait.
+ */
+export function waitingFor(endpointId: RawBuilder<unknown> | string): RawBuilder<unknown> {
+  return sql`endpoint_id = ${endpointId} and ${WAITING_ROWS} and due_at >= 0`;
+}
+
 /** Holds of an active endpoint's lane. That a paused one's is passed over is all that holds its deliveries. */
 export const IS_ACTIVE = sql`exists (select 1 from hookplane_endpoints where id = lane.id and status = 'active')`;
 

@@ -1,11 +1,12 @@
-import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
-import type { MessageQuery, MessageStore, RangeRow, TenantScope } from '../store.js';
+import { type Kysely, sql } from 'kysely';
+import type { MessageStore, RangeRow, TenantScope } from '../store.js';
 import type { SqlContext } from './dialect.js';
-import { IS_KEPT, isKeptOf } from './deleted-tenants.js';
+import { IS_KEPT } from './deleted-tenants.js';
 import { expungeMessage } from './expunge.js';
 import { insertMessages } from './message-insert.js';
+import { listMessages } from './message-list.js';
 import { removeFinished } from './removal.js';
-import { beginningAt, endingAt } from './page-bounds.js';
+import { beginningAt } from './page-bounds.js';
 import { fromJson, LISTED, toAttempt, toDelivery, toMessage, toPage } from './rows.js';
 import type { Tables } from './schema.js';
 import { rowsOf, firstOf } from './steps.js';
@@ -45,24 +46,7 @@ export function messageStore(context: SqlContext): MessageStore {
         return row ? { tenantId: row.tenant_id, expunged: row.kept === null } : null;
       }),
 
-    list: (query) =>
-      read(function* (db) {
-        const rows = yield* rowsOf(
-          (query.endpointId === undefined
-            ? narrowed(listed(db, query.tenant), query)
-                .orderBy('m.created_at', 'desc')
-                .orderBy('m.id', 'desc')
-            : narrowed(visible(db, query.tenant), query)
-                .innerJoin('hookplane_deliveries as d', 'd.message_id', 'm.id')
-                .where('d.endpoint_id', '=', query.endpointId)
-                .orderBy('d.created_at', 'desc')
-                .orderBy('d.message_id', 'desc')
-          )
-            .select(LISTED)
-            .limit(query.limit + 1),
-        );
-        return toPage(rows, query.limit, (row) => ({ ms: row.created_at, id: row.id }), toMessage);
-      }),
+    list: (query) => read((db) => listMessages(db, query)),
 
     attempts: ({ tenant, messageId, status, after, limit }) =>
       read(function* (db) {
@@ -135,38 +119,7 @@ export function messageStore(context: SqlContext): MessageStore {
   };
 }
 
-type MessageSelect = SelectQueryBuilder<Tables & { m: Tables['hookplane_messages'] }, 'm', object>;
-
 function visible(db: Kysely<Tables>, tenant: TenantScope) {
-  return ofScope(db, tenant).where(IS_KEPT);
-}
-
-/** As {@link visible}, for a list by time. */
-function listed(db: Kysely<Tables>, tenant: TenantScope): MessageSelect {
-  return tenant === undefined ? visible(db, tenant) : ofScope(db, tenant).where(isKeptOf(tenant));
-}
-
-function ofScope(db: Kysely<Tables>, tenant: TenantScope): MessageSelect {
-  const query = db.selectFrom('hookplane_messages as m');
+  const query = db.selectFrom('hookplane_messages as m').where(IS_KEPT);
   return tenant === undefined ? query : query.where('m.tenant_id', '=', tenant);
-}
-
-/** The filters of a list that do not depend on how it is walked. */
-function narrowed(
-  query: MessageSelect,
-  { types, statuses, since, until, after, endpointId }: MessageQuery,
-): MessageSelect {
-  let narrow = query;
-  if (types) narrow = narrow.where('m.type', 'in', types);
-  if (statuses) {
-    narrow = narrow.where('m.status', 'in', statuses);
-    // Said apart, so that the index of undelivered messages is known to hold all that is asked for.
-    if (!statuses.includes('delivered')) narrow = narrow.where(sql<boolean>`m.status <> 'delivered'`);
-  }
-  const [time, id] = endpointId === undefined ? ['m.created_at', 'm.id'] : ['d.created_at', 'd.message_id'];
-  if (since !== undefined) narrow = narrow.where(sql<boolean>`${sql.ref(time!)} >= ${since}`);
-  if (until !== undefined) narrow = narrow.where(sql<boolean>`${sql.ref(time!)} < ${endingAt(until, after)}`);
-  if (after)
-    narrow = narrow.where(sql<boolean>`(${sql.ref(time!)}, ${sql.ref(id!)}) < (${after.ms}, ${after.id})`);
-  return narrow;
 }

@@ -6,7 +6,7 @@ import { cancelOrphans } from './cancel.js';
 import { IS_KEPT } from './deleted-tenants.js';
 import type { SqlContext, SqlDialect } from './dialect.js';
 import { tellEndpoints } from './endpoint-news.js';
-import { LEASED_ROWS, WAITING_ROWS } from './lanes.js';
+import { LEASED_ROWS, waitingFor } from './lanes.js';
 import { lease } from './lease.js';
 import { holdEndpoint, lockMessages } from './locks.js';
 import { rollUp } from './roll-up.js';
@@ -141,10 +141,10 @@ export function outboxStore(context: SqlContext): OutboxStore {
           db,
           sql<{ depth: number; oldest: number | null }>`
           select coalesce(sum(
-              (select count(*) from hookplane_deliveries where endpoint_id = e.id and ${WAITING_ROWS})
+              (select count(*) from hookplane_deliveries where ${waitingFor(sql`e.id`)})
               + (select count(*) from hookplane_deliveries where endpoint_id = e.id and ${LEASED_ROWS})), 0) as depth,
             min((select min(due_at) from (
-              select min(due_at) as due_at from hookplane_deliveries where endpoint_id = e.id and ${WAITING_ROWS}
+              select min(due_at) as due_at from hookplane_deliveries where ${waitingFor(sql`e.id`)}
               union all
               select min(due_at) from hookplane_deliveries where endpoint_id = e.id and ${LEASED_ROWS}) as owed)) as oldest
           from hookplane_endpoints e where e.status = 'active' ${scope}`,

@@ -1,14 +1,41 @@
+import { type RawBuilder, sql } from 'kysely';
 import type { Position } from '../../model/page.js';
-
-// Of two bounds on one side SQLite may take the wider one for its search in the index, and every page would then walk
-// over all pages before it. So the range itself moves with the page.
 
 /** Where a page of a walk in the order of time begins to search. */
 export function beginningAt(since: number, after: Position | null): number {
+  // Of two bounds on one side SQLite may take the wider one for its search in the index, and every page would then walk
+  // over all pages before it. So there is one for each side, and the range itself moves with the page.
   return after === null ? since : Math.max(since, after.ms);
 }
 
-/** The same for a walk against the order of time: the millisecond after. */
-export function endingAt(until: number, after: Position | null): number {
-  return after === null ? until : Math.min(until, after.ms + 1);
+/** What a page of a list, newest first, may hold: one bound for each side, for the same reason. */
+export interface PageBounds {
+  /** The oldest. */
+  from: (Position & { inclusive: boolean }) | null;
+  /** What is newer than all of it. */
+  to: Position | null;
+}
+
+/** @param behind a position that all of the list comes after */
+export function boundsOf(
+  { since, until, after }: { since: number | undefined; until: number | undefined; after: Position | null },
+  behind?: Position,
+): PageBounds {
+  const start = since === undefined ? null : { ms: since, id: '', inclusive: true };
+  const from = behind && (start === null || start.ms <= behind.ms) ? { ...behind, inclusive: false } : start;
+  const end = until === undefined ? null : { ms: until, id: '' };
+  return { from, to: after && end ? (isBefore(after, end) ? after : end) : (after ?? end) };
+}
+
+/** SQL that holds of what is within. */
+export function isWithin({ from, to }: PageBounds, time: string, id: string): RawBuilder<unknown>[] {
+  const key = sql`(${sql.ref(time)}, ${sql.ref(id)})`;
+  return [
+    ...(from ? [sql`${key} ${sql.raw(from.inclusive ? '>=' : '>')} (${from.ms}, ${from.id})`] : []),
+    ...(to ? [sql`${key} < (${to.ms}, ${to.id})`] : []),
+  ];
+}
+
+export function isBefore(a: Position, b: Position): boolean {
+  return a.ms < b.ms || (a.ms === b.ms && a.id < b.id);
 }

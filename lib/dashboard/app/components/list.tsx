@@ -25,7 +25,8 @@ export function List<Row>({ pages, label, head, row, empty }: ListProps<Row>) {
         <>
           <WaitingRows pages={pages} />
           {rows.length === 0 ? (
-            empty
+            // Where the list goes on, the next page may have some.
+            pages.loadMore === null && empty
           ) : (
             <table class="rows">
               <caption class="visually-hidden">{label}</caption>
@@ -95,7 +96,7 @@ export function ListFoot<Row>({ pages, count }: { pages: Pages<Row>; count: numb
       </div>
     );
   }
-  if (count === 0) return null;
+  if (count === 0 && !more) return null;
   return (
     <div class="list-foot small" ref={foot} aria-live="polite">
       {more ? (

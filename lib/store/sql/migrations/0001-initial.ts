@@ -24,7 +24,10 @@ export const initial: Migration = {
         rate_used double precision, max_in_flight bigint, timeout_ms bigint, failing_since bigint, slow_until bigint,
         slow_step bigint not null default 0, created_at bigint not null, updated_at bigint not null)${busy}`,
     sql`create index hookplane_endpoints_by_time on hookplane_endpoints (created_at, id)`,
+    sql`create index hookplane_endpoints_by_status on hookplane_endpoints (status, created_at, id)`,
     sql`create index hookplane_endpoints_by_tenant on hookplane_endpoints (tenant_id, created_at, id)`,
+    sql`create index hookplane_endpoints_by_tenant_and_status on hookplane_endpoints
+        (tenant_id, status, created_at, id)`,
 
     sql`create table hookplane_deleted_endpoints (
         id ${text} primary key, tenant_id ${text}, created_at bigint not null, deleted_at bigint not null)`,
@@ -45,7 +48,13 @@ export const initial: Migration = {
     sql`create index hookplane_messages_by_time on hookplane_messages (created_at, id)`,
     sql`create index hookplane_messages_by_tenant on hookplane_messages (tenant_id, created_at, id)`,
     sql`create index hookplane_messages_by_type on hookplane_messages (type, created_at, id)`,
-    // Most messages are delivered: the others are what is searched for, and a small index finds them.
+    // Applications without tenants do not pay for it.
+    sql`create index hookplane_messages_by_tenant_and_type on hookplane_messages (tenant_id, type, created_at, id)
+        where tenant_id is not null`,
+    // Most messages are delivered: the others are what is searched for, and small indexes find them. That of a tenant
+    // comes first: SQLite, to which both are as good for one tenant, takes it then.
+    sql`create index hookplane_messages_undelivered_by_tenant on hookplane_messages (tenant_id, status, created_at, id)
+        where status <> 'delivered' and tenant_id is not null`,
     sql`create index hookplane_messages_undelivered on hookplane_messages (status, created_at, id)
         where status <> 'delivered'`,
     // What retention goes by: a message enters it when nothing is owed of it any more.

@@ -1,0 +1,94 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import type { Message } from '../../model/message.js';
+import type { MessageQuery, PageOf } from '../store.js';
+import { boundedPage, unindexed, type Way } from './bounded-page.js';
+import { deletionOf, IS_KEPT } from './deleted-tenants.js';
+import { boundsOf } from './page-bounds.js';
+import { LISTED, toMessage } from './rows.js';
+import type { MessageRow, Tables } from './schema.js';
+import { firstOf, type Steps } from './steps.js';
+
+/** Of more types than these each message is asked for its own. */
+const MAX_RANGES = 20;
+const COLUMNS = sql.join(LISTED.map((column) => sql.ref(column)));
+
+export function* listMessages(db: Kysely<Tables>, query: MessageQuery): Steps<PageOf<Message>> {
+  const { tenant, endpointId } = query;
+  if (tenant !== undefined && endpointId !== undefined && !(yield* isOwed(db, tenant, endpointId)))
+    return { rows: [], next: null };
+  const deletion = yield* deletionOf(db, tenant);
+  return yield* boundedPage<MessageRow, Message>(db, {
+    ways: waysOf(query, tenant === undefined && deletion !== null),
+    columns: COLUMNS,
+    bounds: boundsOf(query, (tenant !== undefined && deletion) || undefined),
+    limit: query.limit,
+    toItem: toMessage,
+  });
+}
+
+/** Whether this tenant's messages are what the endpoint is owed: they are all of one tenant. */
+function* isOwed(db: Kysely<Tables>, tenant: string, endpointId: string): Steps<boolean> {
+  const newest = yield* firstOf(
+    db
+      .selectFrom('hookplane_deliveries')
+      .select('message_id')
+      .where('endpoint_id', '=', endpointId)
+      .orderBy('created_at', 'desc')
+      .orderBy('message_id', 'desc')
+      .limit(1),
+  );
+  if (!newest) return false;
+  const message = db.selectFrom('hookplane_messages').select('id').where('id', '=', newest.message_id);
+  return (yield* firstOf(message.where('tenant_id', '=', tenant))) !== undefined;
+}
+
+/** @param hasLeft whether there is something of a deleted tenant's to be passed over */
+function waysOf({ tenant, types, statuses, endpointId }: MessageQuery, hasLeft: boolean): Way[] {
+  const isType = types && sql`${unindexed('m.type')} in (${sql.join(types)})`;
+  const isStatus = statuses && sql`${unindexed('m.status')} in (${sql.join(statuses)})`;
+  const owed =
+    endpointId !== undefined &&
+    sql`exists (select 1 from hookplane_deliveries where message_id = m.id and endpoint_id = ${endpointId})`;
+  const isKept = hasLeft && IS_KEPT;
+  const ofTenant = tenant === undefined ? [] : [sql`m.tenant_id = ${tenant}`];
+  const overMessages = (ranges: RawBuilder<unknown>[][], rest: Way['rest']): Way => ({
+    table: sql`hookplane_messages m`,
+    key: ['m.created_at', 'm.id'],
+    ranges: ranges.map((range) => sql.join([...ofTenant, ...range], sql` and `)),
+    rest,
+  });
+
+  const ways: Way[] = [];
+  if (endpointId !== undefined) {
+    const within = tenant === undefined ? sql`` : sql`and ${unindexed('m.tenant_id')} = ${tenant}`;
+    ways.push({
+      table: sql`hookplane_deliveries d`,
+      join: sql`join hookplane_messages m on m.id = d.message_id ${within}`,
+      key: ['d.created_at', 'd.message_id'],
+      ranges: [sql`d.endpoint_id = ${endpointId}`],
+      rest: present([isType, isStatus, isKept]),
+    });
+  }
+  if (statuses && !statuses.includes('delivered')) {
+    // That none is delivered is said apart, so that the indexes of those that are not are known to hold them all.
+    const ranges = distinct(statuses).map((status) => [
+      sql`m.status = ${status}`,
+      sql`m.status <> 'delivered'`,
+    ]);
+    ways.push(overMessages(ranges, present([isType, owed, isKept])));
+  }
+  if (types && types.length <= MAX_RANGES) {
+    const ranges = distinct(types).map((type) => [sql`m.type = ${type}`]);
+    ways.push(overMessages(ranges, present([isStatus, owed, isKept])));
+  }
+  if (ways.length > 0) return ways;
+  return [overMessages([tenant === undefined ? [sql`true`] : []], present([isType, isStatus, isKept]))];
+}
+
+function present(conditions: (RawBuilder<unknown> | false | undefined)[]): RawBuilder<unknown>[] {
+  return conditions.filter((condition) => condition !== undefined && condition !== false);
+}
+
+function distinct<Value>(values: readonly Value[]): Value[] {
+  return [...new Set(values)];
+}
