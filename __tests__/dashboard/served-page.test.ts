@@ -185,12 +185,19 @@ describe('a visitor who has signed in to the application', () => {
   async function signedIn(host: string): Promise<Site> {
     const site = await startSite({ login: 'session' });
     await fill(site);
-    const page = await context().newPage();
-    await page.goto(site.url('/', host));
-    await page.evaluate("fetch('/login/ada', { method: 'POST' })");
-    await page.close();
+    await inAnotherTab(site, '/login/ada', host);
     return site;
   }
+
+  async function inAnotherTab(site: Site, path: string, host = LOOPBACK): Promise<void> {
+    const page = await context().newPage();
+    await page.goto(site.url('/', host));
+    await page.evaluate(`fetch('${path}', { method: 'POST' })`);
+    await page.close();
+  }
+
+  const comeBack = (page: Page): Promise<unknown> =>
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
 
   /** The status that a page's own request is answered with, or what became of it. */
   const post = (page: Page, address: string, init = '{}'): Promise<unknown> =>
@@ -205,6 +212,52 @@ describe('a visitor who has signed in to the application', () => {
     await page.getByText('invoice.paid').first().waitFor();
     expect(await post(page, '/admin/keys/symmetric')).toBe(201);
     expect(problems()).toEqual([]);
+  });
+
+  it('finds the view of who has signed in when the tab is come back to, and nothing of the one before', async () => {
+    const site = await signedIn(LOOPBACK);
+    await site.sender.send({ type: 'of.globex', tenantId: 'globex', data: 1 });
+    const { page } = await openDashboard(site.url('/webhooks/#/messages'));
+    await page.getByText('of.globex').waitFor();
+    await page.getByRole('link', { name: 'Tenants' }).click();
+    await page.getByRole('heading', { name: 'Tenants' }).waitFor();
+
+    await inAnotherTab(site, '/login/carol');
+    await comeBack(page);
+    await page.getByText('There is no such view').waitFor();
+    await page.getByText('carol').waitFor();
+    // What the operator has read of messages is not even there until they are read again.
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route('**/admin/messages*', (route) => held.then(() => route.continue()));
+    await page.getByRole('link', { name: 'Messages' }).click();
+    await page.getByRole('heading', { name: 'Messages' }).waitFor();
+    expect(await page.getByText('of.globex').count()).toBe(0);
+    release();
+    await page.getByText('invoice.paid').waitFor();
+    expect(await page.getByText('of.globex').count()).toBe(0);
+
+    await inAnotherTab(site, '/logout');
+    await comeBack(page);
+    await page.getByText('Your access has ended.', { exact: false }).waitFor();
+    await inAnotherTab(site, '/login/ada');
+    await comeBack(page);
+    await page.getByText('of.globex').waitFor();
+  });
+
+  it('is shown the view of the present caller once something is refused', async () => {
+    const site = await signedIn(LOOPBACK);
+    await site.sender.tenants.setMetadata('globex', {});
+    const { page } = await openDashboard(site.url('/webhooks/#/tenants'));
+    await page.getByRole('button', { name: 'Limit: globex' }).click();
+    await page.getByLabel('Per second').fill('5');
+    await inAnotherTab(site, '/login/carol');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('There is no such view').waitFor();
+    await page.getByText('carol').waitFor();
+    expect((await site.sender.tenants.get('globex')).rateLimit).toBeNull();
   });
 
   it('is asked for a token where the cookie is not enough', async () => {

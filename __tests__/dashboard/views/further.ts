@@ -24,6 +24,37 @@ export function testFurther(dashboard: () => Dashboard): void {
     await page.getByRole('heading', { name: 'attention.needed' }).waitFor();
   });
 
+  it('says since when it has counted, and reckons the rate by that time', async () => {
+    const page = await dashboard().open('#/keys');
+    await page.getByRole('heading', { name: 'Keys', exact: true }).waitFor();
+    // The last 24 hours, widened to whole ones.
+    await page.route('**/admin/stats?*', (route) => {
+      const since = Date.parse('2026-03-01T10:00:00Z');
+      const buckets = Array.from({ length: 25 }, (_, hour) => ({
+        start: new Date(since + hour * 3_600_000).toISOString(),
+        succeeded: 120,
+        failed: 0,
+        p50DurationMs: 1,
+        p95DurationMs: 1,
+      }));
+      const until = new Date(since + 25 * 3_600_000).toISOString();
+      return route.fulfill({ json: { interval: 'hour', since: buckets[0]!.start, until, buckets } });
+    });
+    await page.evaluate("location.hash = '#/?range=day'");
+    const tile = page.locator('.tile', { hasText: 'Deliveries/min' });
+    const zone = (await page.evaluate('Intl.DateTimeFormat().resolvedOptions().timeZone')) as string;
+    const format = {
+      month: 'short',
+      day: 'numeric',
+      hour: '2-digit',
+      minute: '2-digit',
+      timeZone: zone,
+    } as const;
+    const since = new Intl.DateTimeFormat('en-GB', format).format(new Date('2026-03-01T10:00:00Z'));
+    await tile.getByText(`since ${since}`).waitFor();
+    expect(await tile.locator('.figure').textContent()).toBe('2');
+  });
+
   it('is brought up to date while it is looked at, unless that is paused', async () => {
     const { sender, open } = dashboard();
     const page = await open('#/messages?type=live.view');

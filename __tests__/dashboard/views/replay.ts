@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { waitFor } from '../../support/wait-for.js';
-import type { Dashboard } from '../opened-page.js';
+import { type Dashboard, TOKENS } from '../opened-page.js';
 
 /** Has the first page of a replay be answered when the test says so. */
 async function holdFirstPage(page: Page): Promise<{ release(): void; asked(): number }> {
@@ -72,6 +72,20 @@ export function testReplay(dashboard: () => Dashboard): void {
     await page.getByRole('button', { name: 'Replay 3' }).waitFor();
     await page.getByRole('checkbox').check();
     await page.getByRole('button', { name: 'Replay 3' }).waitFor({ state: 'detached' });
+  });
+
+  it('is forgotten with what was counted when the visitor signs out', async () => {
+    const { receiver, open } = dashboard();
+    const { id } = await endpointWith('/signed-out', 3);
+    const page = await open(`#/replay?endpointId=${id}`);
+    await page.getByRole('button', { name: 'Count' }).click();
+    await page.getByRole('button', { name: 'Replay 3' }).waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Token').fill(TOKENS.operator);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('Nothing is sent before').waitFor();
+    expect(await page.getByRole('button', { name: 'Replay 3' }).count()).toBe(0);
+    expect(receiver.requests('/signed-out')).toHaveLength(3);
   });
 
   it('goes on after a pause where it was, sending nothing twice, while other views are looked at', async () => {

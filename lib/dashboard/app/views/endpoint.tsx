@@ -141,14 +141,14 @@ function Overview({ endpoint, route, openDialog }: OverviewProps) {
     (signal) => client.endpoints.stats(endpoint.id, statsRequest(range), { signal }),
     range === 'hour' ? 6000 : 20_000,
   );
-  const totals = stats.data && totalsOf(stats.data, range);
+  const totals = stats.data && totalsOf(stats.data);
   const all = totals ? totals.succeeded + totals.failed : 0;
   return (
     <>
       <div class="line spread">
         <span class="muted number">
           {totals && all > 0
-            ? t.successOf(formatPercent(totals.succeeded, all), formatNumber(all))
+            ? t.successOf(formatPercent(totals.succeeded, all), formatNumber(all), totals.since)
             : totals
               ? t.noAttempts
               : t.loading}
