@@ -135,6 +135,42 @@ export function testFurther(dashboard: () => Dashboard): void {
     await page.getByRole('heading', { name: receiver.url('/audited') }).waitFor();
   });
 
+  it('says of every view that it is being read, that it could not be, and that it is refused', async () => {
+    const { sender, receiver, open } = dashboard();
+    const { id } = await sender.endpoints.create({ url: receiver.url('/states'), types: ['never.sent'] });
+    const message = await sender.send({ type: 'states.shown', data: 1 });
+    const page = await open('#/keys');
+    await page.getByRole('heading', { name: 'Keys', exact: true }).waitFor();
+    let answer = Promise.resolve({ status: 200, errorCode: '' });
+    await page.route('**/admin/**', async (route) => {
+      const { status, errorCode } = await answer;
+      if (route.request().url().endsWith('/caller')) return route.continue();
+      return route.fulfill({ status, json: { errorCode, error: 'As the test says' } });
+    });
+    for (const hash of [
+      '#/?range=week',
+      '#/endpoints?status=paused',
+      `#/endpoints/${id}`,
+      `#/endpoints/${id}/edit`,
+      '#/messages?type=states.shown',
+      `#/messages/${message.id}`,
+      '#/tenants',
+      '#/audit',
+    ]) {
+      let release: (answer: { status: number; errorCode: string }) => void = () => {};
+      answer = new Promise((resolve) => {
+        release = resolve;
+      });
+      await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+      await page.locator('.skeleton').first().waitFor();
+      release({ status: 500, errorCode: 'INTERNAL' });
+      await page.getByText('This could not be read').first().waitFor();
+      answer = Promise.resolve({ status: 403, errorCode: 'FORBIDDEN' });
+      await page.locator('.state').getByRole('button', { name: 'Try again' }).first().click();
+      await page.getByText('No access').first().waitFor();
+    }
+  });
+
   it('says that the control plane cannot be reached, and finds it again', async () => {
     const { open } = dashboard();
     const page = await open('#/messages');
