@@ -81,7 +81,11 @@ export async function startSite({
   if (login === 'session') withSession(app, expressSession());
   const authorize =
     login === 'session'
-      ? fromSession(({ user }: { user?: TestUser }) => user !== undefined || { allow: false, status: 401 })
+      ? fromSession(({ user }: { user?: TestUser }) =>
+          user
+            ? { allow: true, actor: { id: user.name }, ...(user.orgId && { tenantId: user.orgId }) }
+            : { allow: false, status: 401 },
+        )
       : bearerToken([{ token: TOKEN, name: 'Ada' }]);
   app.use(`${prefix}/admin`, adminMiddleware(sender, { authorize, logger: recordingLogger() }));
   app.use(`${prefix}/webhooks`, dashboardMiddleware({ adminUrl: `${prefix}/admin`, ...dashboard }));

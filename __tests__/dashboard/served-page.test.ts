@@ -20,25 +20,26 @@ import {
 
 const context = useDashboardBrowser();
 
-const VIEWS = [
-  '#/',
-  '#/endpoints',
-  '#/messages?type=order.created',
-  '#/replay',
-  '#/tenants',
-  '#/keys',
-  '#/audit',
+/** An address, and the heading of the view that it leads to. */
+type View = readonly [hash: string, heading: string];
+
+const VIEWS: readonly View[] = [
+  ['#/endpoints', 'Endpoints'],
+  ['#/messages?type=order.created', 'Messages'],
+  ['#/replay', 'Replay'],
+  ['#/tenants', 'Tenants'],
+  ['#/keys', 'Keys'],
+  ['#/audit', 'Audit'],
+  ['#/', 'Overview'],
 ];
 
 /** Opens one view after another, and waits each time until it has what it asked for. */
-async function walk(page: Page, views: string[]): Promise<string[]> {
-  const titles: string[] = [];
-  for (const view of views) {
-    await page.evaluate(`location.hash = ${JSON.stringify(view)}`);
-    await page.waitForLoadState('networkidle');
-    titles.push((await page.locator('#main h1').first().textContent()) ?? '');
+async function walk(page: Page, views: readonly View[]): Promise<void> {
+  for (const [hash, heading] of views) {
+    await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+    await page.getByRole('heading', { level: 1, name: heading }).waitFor();
+    await page.locator('.skeleton').first().waitFor({ state: 'detached' });
   }
-  return titles;
 }
 
 async function openDashboard(address: string): Promise<WatchedPage> {
@@ -47,41 +48,36 @@ async function openDashboard(address: string): Promise<WatchedPage> {
   return watched;
 }
 
-async function walkAll(site: Site, address: string): Promise<WatchedPage> {
+/** Signs in and walks through views, the last of which shows the plots of an endpoint. */
+async function openAndWalk(site: Site, address: string, views: readonly View[]): Promise<WatchedPage> {
   const { endpointId, messageId } = await fill(site);
   const watched = await openDashboard(address);
   await signIn(watched.page);
-  const titles = await walk(watched.page, [...VIEWS, `#/endpoints/${endpointId}`, `#/messages/${messageId}`]);
-  expect(new Set(titles).size).toBe(titles.length);
-  expect(titles).not.toContain('');
+  await walk(watched.page, [
+    ...views,
+    [`#/messages/${messageId}`, 'order.created'],
+    [`#/endpoints/${endpointId}`, site.receiver.url('/works')],
+  ]);
   return watched;
 }
 
 describe('the page in a browser', () => {
   it('keeps to its policy and its origin in every view, and says nothing in the console', async () => {
     const site = await startSite();
-    const { page, problems, origins } = await walkAll(site, site.url('/webhooks'));
-    expect(page.url()).toMatch(new RegExp(`^${site.url('/webhooks/')}#/messages/`));
+    const { page, problems, origins } = await openAndWalk(site, site.url('/webhooks'), VIEWS);
+    expect(page.url()).toMatch(new RegExp(`^${site.url('/webhooks/')}#/endpoints/`));
+    // Plots lay themselves out by styles that are set by script.
+    const plot = page.locator('.uplot .u-over').first();
+    await plot.waitFor();
+    expect(await plot.getAttribute('style')).toMatch(/\bwidth: \d+px/);
+    expect((await plot.boundingBox())!.width).toBeGreaterThan(100);
     expect(problems()).toEqual([]);
     expect(origins()).toEqual([new URL(site.url('/')).origin]);
   });
 
-  it('lays out its plots, whose styles are set by script', async () => {
-    const site = await startSite();
-    const { endpointId } = await fill(site);
-    const { page, problems } = await openDashboard(site.url(`/webhooks/#/endpoints/${endpointId}`));
-    await signIn(page);
-    const plot = page.locator('.uplot .u-over').first();
-    await plot.waitFor();
-    expect(await plot.getAttribute('style')).toMatch(/\bwidth: \d+px/);
-    const box = await plot.boundingBox();
-    expect(box!.width).toBeGreaterThan(100);
-    expect(problems()).toEqual([]);
-  });
-
   it('works below a nested prefix and behind helmet', async () => {
     const site = await startSite({ prefix: '/api/acme/v1', before: [helmet() as RequestHandler] });
-    const { problems, origins } = await walkAll(site, site.url('/api/acme/v1/webhooks'));
+    const { problems, origins } = await openAndWalk(site, site.url('/api/acme/v1/webhooks'), []);
     expect(problems()).toEqual([]);
     expect(origins()).toEqual([new URL(site.url('/')).origin]);
   });
@@ -89,10 +85,8 @@ describe('the page in a browser', () => {
   it('works behind a proxy that changes the prefix, with an adminUrl relative to the page', async () => {
     const site = await startSite({ prefix: '/inside', dashboard: { adminUrl: '../admin' } });
     const port = await serveOn(proxyTo(site.port, (path) => path.replace(/^\/tools\/deep\//, '/inside/')));
-    const { problems, origins } = await walkAll(
-      site,
-      `http://${LOOPBACK}:${port}/tools/deep/webhooks?from=mail`,
-    );
+    const address = `http://${LOOPBACK}:${port}/tools/deep/webhooks?from=mail`;
+    const { problems, origins } = await openAndWalk(site, address, []);
     expect(problems()).toEqual([]);
     expect(origins()).toEqual([`http://${LOOPBACK}:${port}`]);
   });
@@ -103,7 +97,7 @@ describe('the page in a browser', () => {
     await fill(admin);
     const { page, problems, origins } = await openDashboard(site.url('/webhooks'));
     await signIn(page);
-    await walk(page, ['#/messages']);
+    await walk(page, [['#/messages', 'Messages']]);
     await page.getByText('invoice.paid').first().waitFor();
     expect(problems()).toEqual([]);
     expect(origins()).toEqual([new URL(site.url('/')).origin, new URL(admin.url('/')).origin]);
@@ -185,12 +179,19 @@ describe('a visitor who has signed in to the application', () => {
   async function signedIn(host: string): Promise<Site> {
     const site = await startSite({ login: 'session' });
     await fill(site);
-    const page = await context().newPage();
-    await page.goto(site.url('/', host));
-    await page.evaluate("fetch('/login/ada', { method: 'POST' })");
-    await page.close();
+    await inAnotherTab(site, '/login/ada', host);
     return site;
   }
+
+  async function inAnotherTab(site: Site, path: string, host = LOOPBACK): Promise<void> {
+    const page = await context().newPage();
+    await page.goto(site.url('/', host));
+    await page.evaluate(`fetch('${path}', { method: 'POST' })`);
+    await page.close();
+  }
+
+  const comeBack = (page: Page): Promise<unknown> =>
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
 
   /** The status that a page's own request is answered with, or what became of it. */
   const post = (page: Page, address: string, init = '{}'): Promise<unknown> =>
@@ -205,6 +206,52 @@ describe('a visitor who has signed in to the application', () => {
     await page.getByText('invoice.paid').first().waitFor();
     expect(await post(page, '/admin/keys/symmetric')).toBe(201);
     expect(problems()).toEqual([]);
+  });
+
+  it('finds the view of who has signed in when the tab is come back to, and nothing of the one before', async () => {
+    const site = await signedIn(LOOPBACK);
+    await site.sender.send({ type: 'of.globex', tenantId: 'globex', data: 1 });
+    const { page } = await openDashboard(site.url('/webhooks/#/messages'));
+    await page.getByText('of.globex').waitFor();
+    await page.getByRole('link', { name: 'Tenants' }).click();
+    await page.getByRole('heading', { name: 'Tenants' }).waitFor();
+
+    await inAnotherTab(site, '/login/carol');
+    await comeBack(page);
+    await page.getByText('There is no such view').waitFor();
+    await page.getByText('carol').waitFor();
+    // What the operator has read of messages is not even there until they are read again.
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route('**/admin/messages*', (route) => held.then(() => route.continue()));
+    await page.getByRole('link', { name: 'Messages' }).click();
+    await page.getByRole('heading', { name: 'Messages' }).waitFor();
+    expect(await page.getByText('of.globex').count()).toBe(0);
+    release();
+    await page.getByText('invoice.paid').waitFor();
+    expect(await page.getByText('of.globex').count()).toBe(0);
+
+    await inAnotherTab(site, '/logout');
+    await comeBack(page);
+    await page.getByText('Your access has ended.', { exact: false }).waitFor();
+    await inAnotherTab(site, '/login/ada');
+    await comeBack(page);
+    await page.getByText('of.globex').waitFor();
+  });
+
+  it('is shown the view of the present caller once something is refused', async () => {
+    const site = await signedIn(LOOPBACK);
+    await site.sender.tenants.setMetadata('globex', {});
+    const { page } = await openDashboard(site.url('/webhooks/#/tenants'));
+    await page.getByRole('button', { name: 'Limit: globex' }).click();
+    await page.getByLabel('Per second').fill('5');
+    await inAnotherTab(site, '/login/carol');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('There is no such view').waitFor();
+    await page.getByText('carol').waitFor();
+    expect((await site.sender.tenants.get('globex')).rateLimit).toBeNull();
   });
 
   it('is asked for a token where the cookie is not enough', async () => {

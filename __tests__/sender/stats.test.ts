@@ -240,6 +240,20 @@ describe('a tenant that is deleted', () => {
     expect(await found({ tenantId: 'acme' })).toEqual({});
   });
 
+  test('is counted no more for everybody, whatever process has deleted it and however its clock goes', async () => {
+    const file = join(await temporaryFolder(), 'hookplane.sqlite');
+    const { clock, sender, endpointOf, record, found } = await start(file);
+    const elsewhere = await startSender({ file, started: false, now: () => clock.now() - 50 });
+    for (const tenant of ['acme', 'other', 'third']) {
+      await endpointOf(tenant);
+      await record(tenant, { startedAt: NOW - 2 * HOUR });
+    }
+    await sender.tenants.delete('acme');
+    expect([await found(), await found({}, elsewhere)]).toEqual([{ '10:00': '2+0' }, { '10:00': '2+0' }]);
+    await elsewhere.tenants.delete('other');
+    expect([await found(), await found({}, elsewhere)]).toEqual([{ '10:00': '1+0' }, { '10:00': '1+0' }]);
+  });
+
   test('is nothing to one of its id, also when another process has deleted it', async () => {
     const file = join(await temporaryFolder(), 'hookplane.sqlite');
     const { clock, endpointOf, record, found } = await start(file);
@@ -256,7 +270,7 @@ describe('a tenant that is deleted', () => {
 });
 
 describe('what is remembered', () => {
-  const everybody = { tenant: undefined, version: 0 };
+  const everybody = { tenant: undefined, version: '' };
   const bucket: StatsBucket = {
     start: '',
     succeeded: 1,

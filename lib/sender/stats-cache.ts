@@ -9,7 +9,7 @@ const MAX_HELD_MS = 24 * 3_600_000;
 export interface StatsOwner {
   tenant: TenantScope;
   /** Another one than before says that what was counted is no longer its own: a tenant was deleted. */
-  version: string | number | null;
+  version: string;
 }
 
 export interface IntervalKey {
@@ -24,10 +24,6 @@ export interface StatsCache {
   get(owner: StatsOwner, key: IntervalKey, now: number): StatsBucket | undefined;
   /** @param countedAt when its counting began */
   set(owner: StatsOwner, key: IntervalKey, bucket: StatsBucket, countedAt: number): void;
-  /** Forgets what is of a tenant that was deleted. */
-  forget(tenant: string): void;
-  /** How often a tenant was forgotten: the version of everybody's. */
-  readonly forgotten: number;
 }
 
 interface Remembered {
@@ -46,7 +42,6 @@ interface Remembered {
 export function createStatsCache(settledMs: number, maxRemembered = MAX_REMEMBERED): StatsCache {
   /** In the order of their last use. */
   const intervals = new Map<string, Remembered>();
-  let forgotten = 0;
   // No tenant has an empty id.
   const idOf = ({ tenant = '' }: StatsOwner, { interval, start }: IntervalKey) =>
     `${interval} ${start} ${tenant}`;
@@ -70,13 +65,6 @@ export function createStatsCache(settledMs: number, maxRemembered = MAX_REMEMBER
       intervals.delete(id);
       if (intervals.size >= maxRemembered) intervals.delete(intervals.keys().next().value as string);
       intervals.set(id, { owner, bucket: { ...bucket }, countedAt, heldMs: Math.min(behindMs, MAX_HELD_MS) });
-    },
-    forget(tenant) {
-      forgotten += 1;
-      for (const [id, { owner }] of intervals) if (owner.tenant === tenant) intervals.delete(id);
-    },
-    get forgotten() {
-      return forgotten;
     },
   };
 }

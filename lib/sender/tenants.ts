@@ -90,7 +90,6 @@ export function tenantOperations(
       const record = audit ?? createAuditor(now, {});
       const deleted = await tenants.delete(id, last, record('tenants.delete', id));
       core.recall();
-      core.statsCache.forget(id);
       if (!deleted) tenantNotFound(id);
       core.sweep();
     },

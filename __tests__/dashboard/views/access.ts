@@ -1,4 +1,21 @@
+import type { Page } from 'playwright-core';
 import { type Dashboard, TOKENS } from '../opened-page.js';
+
+/** Has the control plane refuse the page's token, which it finds when its tab is come back to. */
+async function endAccess(page: Page): Promise<void> {
+  await page.route('**/admin/**', (route) =>
+    route.fulfill({ status: 401, json: { errorCode: 'UNAUTHORIZED', error: 'The session is over' } }),
+  );
+  await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+  await page.getByText('Your access has ended.', { exact: false }).waitFor();
+  await page.unroute('**/admin/**');
+}
+
+async function signIn(page: Page, as: keyof typeof TOKENS): Promise<void> {
+  await page.getByLabel('Token').fill(TOKENS[as]);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.locator('h1[tabindex]').waitFor();
+}
 
 /** Tests of the views, on the dashboard that is handed over. */
 export function testAccess(dashboard: () => Dashboard): void {
@@ -91,9 +108,56 @@ export function testAccess(dashboard: () => Dashboard): void {
     const { open } = dashboard();
     const page = await open('#/endpoints');
     await page.getByRole('heading', { name: 'Endpoints', exact: true }).waitFor();
-    await page.route('**/admin/**', (route) =>
-      route.fulfill({ status: 401, json: { errorCode: 'UNAUTHORIZED', error: 'The session is over' } }),
-    );
-    await page.getByLabel('Token').waitFor();
+    await endAccess(page);
+    await signIn(page, 'operator');
+    await page.getByRole('heading', { name: 'Endpoints', exact: true }).waitFor();
+  });
+
+  it('keeps a form that is half filled for the caller whose access has ended, but no secret of it', async () => {
+    const page = await dashboard().open('#/endpoints/new');
+    await page.getByLabel('URL').fill('https://example.com/half');
+    await page.getByRole('button', { name: 'Add a clause' }).click();
+    await page.getByRole('textbox', { name: 'Path 1' }).fill('order.currency');
+    await page.getByText('Headers, limits and retries').click();
+    await page.getByLabel('Your own secret').fill('whsec_bmV2ZXIga2VwdCBhbnl3aGVyZQ==');
+    await endAccess(page);
+    expect(await page.locator('input').count()).toBe(1);
+
+    await signIn(page, 'operator');
+    expect(await page.getByLabel('URL').inputValue()).toBe('https://example.com/half');
+    expect(await page.getByRole('textbox', { name: 'Path 1' }).inputValue()).toBe('order.currency');
+    await page.getByText('Headers, limits and retries').click();
+    expect(await page.getByLabel('Your own secret').inputValue()).toBe('');
+    expect(await page.evaluate('JSON.stringify([localStorage, sessionStorage])')).not.toContain('half');
+  });
+
+  it('keeps nothing of a form for another caller, nor for the one who has signed out', async () => {
+    const page = await dashboard().open('#/endpoints/new');
+    const url = page.getByLabel('URL');
+    await url.fill('https://example.com/of-the-operator');
+    await endAccess(page);
+    await signIn(page, 'acme');
+    expect(await url.inputValue()).toBe('');
+    await url.fill('https://example.com/of-acme');
+    await endAccess(page);
+    await signIn(page, 'operator');
+    expect(await url.inputValue()).toBe('');
+    await url.fill('https://example.com/left');
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await signIn(page, 'operator');
+    expect(await url.inputValue()).toBe('');
+  });
+
+  it('saves of a form that was kept what was typed alone, whatever others have changed meanwhile', async () => {
+    const { sender, receiver, open } = dashboard();
+    const { id } = await sender.endpoints.create({ url: receiver.url('/draft'), types: ['never.sent'] });
+    const page = await open(`#/endpoints/${id}/edit`);
+    await page.getByLabel('Description').fill('typed before');
+    await endAccess(page);
+    await sender.endpoints.update(id, { maxInFlight: 7 });
+    await signIn(page, 'operator');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('typed before').waitFor();
+    expect(await sender.endpoints.get(id)).toMatchObject({ description: 'typed before', maxInFlight: 7 });
   });
 }

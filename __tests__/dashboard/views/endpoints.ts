@@ -208,7 +208,10 @@ export function testEndpoints(dashboard: () => Dashboard): void {
       await sender.send({ type: 'answered.here', data: sent, tenantId: 'answers' });
     await waitFor(async () => (await sender.endpoints.attempts(id)).attempts.length === 4);
     const page = await open('#/endpoints?tenantId=answers');
-    await page.getByLabel('Last 24 hours: 75% of 4 attempts succeeded').waitFor();
+    const day = { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit' } as const;
+    const { since } = await sender.endpoints.stats(id);
+    const said = `75% of 4 attempts succeeded since ${new Intl.DateTimeFormat('en-GB', day).format(new Date(since))}`;
+    await page.getByLabel(said).waitFor();
     await page.getByRole('link', { name: receiver.url('/answers') }).click();
     await page.getByText('75% of 4 attempts succeeded').waitFor();
     await page.getByRole('link', { name: 'Attempts' }).click();

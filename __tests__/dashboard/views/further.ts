@@ -24,6 +24,37 @@ export function testFurther(dashboard: () => Dashboard): void {
     await page.getByRole('heading', { name: 'attention.needed' }).waitFor();
   });
 
+  it('says since when it has counted, and reckons the rate by that time', async () => {
+    const page = await dashboard().open('#/keys');
+    await page.getByRole('heading', { name: 'Keys', exact: true }).waitFor();
+    // The last 24 hours, widened to whole ones.
+    await page.route('**/admin/stats?*', (route) => {
+      const since = Date.parse('2026-03-01T10:00:00Z');
+      const buckets = Array.from({ length: 25 }, (_, hour) => ({
+        start: new Date(since + hour * 3_600_000).toISOString(),
+        succeeded: 120,
+        failed: 0,
+        p50DurationMs: 1,
+        p95DurationMs: 1,
+      }));
+      const until = new Date(since + 25 * 3_600_000).toISOString();
+      return route.fulfill({ json: { interval: 'hour', since: buckets[0]!.start, until, buckets } });
+    });
+    await page.evaluate("location.hash = '#/?range=day'");
+    const tile = page.locator('.tile', { hasText: 'Deliveries/min' });
+    const zone = (await page.evaluate('Intl.DateTimeFormat().resolvedOptions().timeZone')) as string;
+    const format = {
+      month: 'short',
+      day: 'numeric',
+      hour: '2-digit',
+      minute: '2-digit',
+      timeZone: zone,
+    } as const;
+    const since = new Intl.DateTimeFormat('en-GB', format).format(new Date('2026-03-01T10:00:00Z'));
+    await tile.getByText(`since ${since}`).waitFor();
+    expect(await tile.locator('.figure').textContent()).toBe('2');
+  });
+
   it('is brought up to date while it is looked at, unless that is paused', async () => {
     const { sender, open } = dashboard();
     const page = await open('#/messages?type=live.view');
@@ -102,6 +133,42 @@ export function testFurther(dashboard: () => Dashboard): void {
     await page.getByLabel('What').selectOption('');
     await page.getByRole('link', { name: id }).click();
     await page.getByRole('heading', { name: receiver.url('/audited') }).waitFor();
+  });
+
+  it('says of every view that it is being read, that it could not be, and that it is refused', async () => {
+    const { sender, receiver, open } = dashboard();
+    const { id } = await sender.endpoints.create({ url: receiver.url('/states'), types: ['never.sent'] });
+    const message = await sender.send({ type: 'states.shown', data: 1 });
+    const page = await open('#/keys');
+    await page.getByRole('heading', { name: 'Keys', exact: true }).waitFor();
+    let answer = Promise.resolve({ status: 200, errorCode: '' });
+    await page.route('**/admin/**', async (route) => {
+      const { status, errorCode } = await answer;
+      if (route.request().url().endsWith('/caller')) return route.continue();
+      return route.fulfill({ status, json: { errorCode, error: 'As the test says' } });
+    });
+    for (const hash of [
+      '#/?range=week',
+      '#/endpoints?status=paused',
+      `#/endpoints/${id}`,
+      `#/endpoints/${id}/edit`,
+      '#/messages?type=states.shown',
+      `#/messages/${message.id}`,
+      '#/tenants',
+      '#/audit',
+    ]) {
+      let release: (answer: { status: number; errorCode: string }) => void = () => {};
+      answer = new Promise((resolve) => {
+        release = resolve;
+      });
+      await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+      await page.locator('.skeleton').first().waitFor();
+      release({ status: 500, errorCode: 'INTERNAL' });
+      await page.getByText('This could not be read').first().waitFor();
+      answer = Promise.resolve({ status: 403, errorCode: 'FORBIDDEN' });
+      await page.locator('.state').getByRole('button', { name: 'Try again' }).first().click();
+      await page.getByText('No access').first().waitFor();
+    }
   });
 
   it('says that the control plane cannot be reached, and finds it again', async () => {

@@ -146,6 +146,29 @@ export function testMessages(dashboard: () => Dashboard): void {
     await receiver.waitFor(2, '/two');
   });
 
+  it('replays a message to more endpoints than one answer of the control plane has', async () => {
+    const { sender, receiver, open } = dashboard();
+    const count = 120;
+    const endpoint = { url: receiver.url('/many'), tenantId: 'many', types: ['replayed.widely'] };
+    await Promise.all(Array.from({ length: count }, () => sender.endpoints.create(endpoint)));
+    const { id } = await sender.send({ type: 'replayed.widely', data: 1, tenantId: 'many' });
+    await settled(id);
+    const page = await open(`#/messages/${id}`);
+    let pages = 0;
+    page.on('request', (request) => {
+      if (request.method() === 'POST') pages++;
+    });
+    await page.getByRole('button', { name: 'Replay to all' }).click();
+    await page.getByText(`${count} deliveries are due again.`).waitFor();
+    expect(pages).toBe(2);
+    await waitFor(async () => {
+      const { deliveries } = await sender.messages.get(id);
+      return deliveries.every(({ attemptCount }) => attemptCount === 2);
+    });
+    // Lists of all endpoints stay short for other tests.
+    await sender.tenants.delete('many');
+  });
+
   it('expunges a payload once that is confirmed', async () => {
     const { sender, open } = dashboard();
     const { id } = await sender.send({ type: 'expunged.here', data: { secret: 'of the customer' } });

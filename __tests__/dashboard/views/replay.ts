@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { waitFor } from '../../support/wait-for.js';
-import type { Dashboard } from '../opened-page.js';
+import { type Dashboard, TOKENS } from '../opened-page.js';
 
 /** Has the first page of a replay be answered when the test says so. */
 async function holdFirstPage(page: Page): Promise<{ release(): void; asked(): number }> {
@@ -74,13 +74,27 @@ export function testReplay(dashboard: () => Dashboard): void {
     await page.getByRole('button', { name: 'Replay 3' }).waitFor({ state: 'detached' });
   });
 
+  it('is forgotten with what was counted when the visitor signs out', async () => {
+    const { receiver, open } = dashboard();
+    const { id } = await endpointWith('/signed-out', 3);
+    const page = await open(`#/replay?endpointId=${id}`);
+    await page.getByRole('button', { name: 'Count' }).click();
+    await page.getByRole('button', { name: 'Replay 3' }).waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Token').fill(TOKENS.operator);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('Nothing is sent before').waitFor();
+    expect(await page.getByRole('button', { name: 'Replay 3' }).count()).toBe(0);
+    expect(receiver.requests('/signed-out')).toHaveLength(3);
+  });
+
   it('goes on after a pause where it was, sending nothing twice, while other views are looked at', async () => {
     const { receiver, open } = dashboard();
-    const { id } = await endpointWith('/walked', 450);
+    const { id } = await endpointWith('/walked', 230);
     const page = await open(`#/replay?endpointId=${id}`);
     const first = await holdFirstPage(page);
     await page.getByRole('button', { name: 'Count' }).click();
-    await page.getByRole('button', { name: 'Replay 450' }).click();
+    await page.getByRole('button', { name: 'Replay 230' }).click();
     await waitFor(() => first.asked() === 1);
     await page.getByRole('button', { name: 'Pause' }).click();
     await page.getByRole('button', { name: 'Resume' }).waitFor();
@@ -88,17 +102,17 @@ export function testReplay(dashboard: () => Dashboard): void {
     first.release();
     await page.getByRole('heading', { name: 'Messages' }).waitFor();
     await page.getByRole('link', { name: 'Replay' }).click();
-    await page.getByText('200 of 450 are due again').waitFor();
+    await page.getByText('200 of 230 are due again').waitFor();
     expect(first.asked()).toBe(1);
     await page.getByRole('button', { name: 'Resume' }).click();
-    await page.getByText('450 of 450 are due again').waitFor();
-    expect(first.asked()).toBe(3);
-    await receiver.waitFor(900, '/walked');
+    await page.getByText('230 of 230 are due again').waitFor();
+    expect(first.asked()).toBe(2);
+    await receiver.waitFor(460, '/walked');
   });
 
   it('begins no further page once it is canceled', async () => {
     const { open } = dashboard();
-    const { id } = await endpointWith('/canceled', 250);
+    const { id } = await endpointWith('/canceled', 210);
     const page = await open(`#/replay?endpointId=${id}`);
     let asked = 0;
     let release = () => {};
@@ -110,11 +124,11 @@ export function testReplay(dashboard: () => Dashboard): void {
       await route.continue();
     });
     await page.getByRole('button', { name: 'Count' }).click();
-    await page.getByRole('button', { name: 'Replay 250' }).click();
+    await page.getByRole('button', { name: 'Replay 210' }).click();
     await waitFor(() => asked === 1);
     await page.getByRole('button', { name: 'Cancel' }).click();
     release();
-    await page.getByText('200 of 250 are due again').waitFor();
+    await page.getByText('200 of 210 are due again').waitFor();
     await page.getByText('Canceled', { exact: true }).waitFor();
     expect(asked).toBe(1);
   });

@@ -1,12 +1,13 @@
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { IdentityPanel, Navigation } from './components/navigation.js';
 import { PageHead } from './components/page-head.js';
 import { Toasts } from './components/toast.js';
 import { configuration } from './configuration.js';
+import { forgetDrafts } from './drafts.js';
 import { forgetAll } from './live.js';
 import { dropJob } from './replay-job.js';
 import { type Route, useRoute } from './query-state.js';
-import { type Access, AccessContext, createSession, type Session } from './session.js';
+import { type Access, AccessContext, createSession, identityOf, type Session } from './session.js';
 import { t } from './texts.js';
 import { AuditView } from './views/audit.js';
 import { EndpointEditView } from './views/endpoint-edit.js';
@@ -28,7 +29,15 @@ export function App() {
   useEffect(() => {
     const stop = session.subscribe(() => setState(session.state()));
     void session.start();
-    return stop;
+    const look = () => void (document.hidden || session.check());
+    document.addEventListener('visibilitychange', look);
+    // Of two windows side by side both are seen all the time.
+    addEventListener('focus', look);
+    return () => {
+      stop();
+      document.removeEventListener('visibilitychange', look);
+      removeEventListener('focus', look);
+    };
   }, []);
   const caller = state.kind === 'ready' ? state.caller : null;
   const access = useMemo<Access | null>(
@@ -42,18 +51,32 @@ export function App() {
       },
     [caller],
   );
+  const identity = caller && identityOf(caller);
+  const latest = useRef<string | null>(null);
+  // While it is rendered, so that no view of the next visitor finds anything of the one before.
+  if (identity !== null && identity !== latest.current) {
+    latest.current = identity;
+    forgetVisitor();
+  }
   useEffect(() => {
-    if (state.kind !== 'signed-out') return;
-    forgetAll();
-    dropJob();
-  }, [state.kind]);
+    if (state.kind !== 'signed-out' && state.kind !== 'denied') return;
+    // Whoever comes back after an access that has ended goes on with what was begun.
+    if (state.kind === 'signed-out' && state.reason === 'left') forgetVisitor();
+    else forgetAll();
+  }, [state]);
 
   if (!access) return <Gate session={session as Session} state={state} />;
   return (
     <AccessContext.Provider value={access}>
-      <Shell access={access} />
+      <Shell key={identity} access={access} />
     </AccessContext.Provider>
   );
+}
+
+function forgetVisitor(): void {
+  forgetAll();
+  forgetDrafts();
+  dropJob();
 }
 
 function Shell({ access }: { access: Access }) {

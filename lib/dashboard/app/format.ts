@@ -13,6 +13,12 @@ const short = new Intl.DateTimeFormat(undefined, {
   minute: '2-digit',
   second: '2-digit',
 });
+const moment = new Intl.DateTimeFormat(undefined, {
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+});
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 const day = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
 
@@ -38,6 +44,11 @@ export function formatShort(time: string): string {
 
 export function formatClock(seconds: number): string {
   return clock.format(seconds * 1000);
+}
+
+/** To the minute, which says enough of the beginning of an interval. */
+export function formatMoment(seconds: number): string {
+  return moment.format(seconds * 1000);
 }
 
 export function formatDay(seconds: number): string {

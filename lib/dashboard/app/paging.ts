@@ -104,6 +104,7 @@ export function usePages<Row extends { id: string }>(
     setLoadingMore(true);
     try {
       const page = await latest.current({ limit: PAGE_SIZE, cursor: nextCursor }, controller.signal);
+      if (controller.signal.aborted) return;
       change((now) => ({
         ...now,
         rows: [...(now.rows ?? []), ...page.rows],

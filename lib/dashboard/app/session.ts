@@ -8,11 +8,13 @@ const tokenKey = (adminUrl: string): string => `hookplane.token ${new URL(adminU
 
 export type SessionState =
   | { kind: 'starting' }
-  /** `refused`: a token was sent, and was not taken. */
-  | { kind: 'signed-out'; refused: boolean }
+  | { kind: 'signed-out'; reason: SignedOutReason }
   | { kind: 'denied'; reason: string }
   | { kind: 'failed'; error: unknown }
   | { kind: 'ready'; caller: CallerRecord };
+
+/** Nobody had signed in yet; a token was sent, and was not taken; the access ended; the visitor has ended it. */
+export type SignedOutReason = 'none' | 'refused' | 'ended' | 'left';
 
 export interface Session {
   readonly client: AdminClient;
@@ -21,10 +23,15 @@ export interface Session {
   state(): SessionState;
   subscribe(listener: () => void): () => void;
   start(): Promise<void>;
+  /** Looks who is asking now: with a cookie, another tab may have signed out or in meanwhile. */
+  check(): Promise<void>;
   signIn(token: string): Promise<void>;
   signOut(): void;
-  /** The control plane has said that the caller may only read. */
-  noteReadOnly(): void;
+}
+
+/** By which one visitor of the tab is told from the next. */
+export function identityOf({ tenantId, actor }: CallerRecord): string {
+  return JSON.stringify([tenantId, actor?.id ?? null]);
 }
 
 /**
@@ -35,6 +42,7 @@ export function createSession(adminUrl: string): Session {
   const key = tokenKey(adminUrl);
   let token = readToken(key);
   let state: SessionState = { kind: 'starting' };
+  let checking = false;
   const listeners = new Set<() => void>();
 
   const client = createAdminClient({
@@ -43,8 +51,11 @@ export function createSession(adminUrl: string): Session {
     async fetch(url, init) {
       const sent = token;
       const response = await fetch(url, init);
-      // A session that ends while the page is open. What was sent with another token says nothing about this one.
-      if (response.status === 401 && sent === token && state.kind === 'ready') signedOut(token !== null);
+      // What was sent with another token says nothing about this one.
+      if (sent !== token || state.kind !== 'ready') return response;
+      if (response.status === 401) signedOut('ended');
+      // What is refused now was not when it was offered.
+      if (response.status === 403) void check();
       return response;
     },
   });
@@ -54,24 +65,44 @@ export function createSession(adminUrl: string): Session {
     for (const listener of [...listeners]) listener();
   }
 
-  function signedOut(refused: boolean): void {
+  function signedOut(reason: SignedOutReason): void {
     token = null;
     writeToken(key, null);
-    become({ kind: 'signed-out', refused });
+    become({ kind: 'signed-out', reason });
+  }
+
+  async function ask(): Promise<SessionState> {
+    try {
+      return { kind: 'ready', caller: await client.caller() };
+    } catch (error) {
+      const code = isAdminClientError(error) ? error.code : null;
+      if (code === 'UNAUTHORIZED') return { kind: 'signed-out', reason: token === null ? 'none' : 'refused' };
+      if (code === 'FORBIDDEN') return { kind: 'denied', reason: (error as Error).message };
+      return { kind: 'failed', error };
+    }
   }
 
   async function start(): Promise<void> {
     const asked = token;
     become({ kind: 'starting' });
-    try {
-      const caller = await client.caller();
-      if (asked === token) become({ kind: 'ready', caller });
-    } catch (error) {
-      if (asked !== token) return;
-      const code = isAdminClientError(error) ? error.code : null;
-      if (code === 'UNAUTHORIZED') signedOut(token !== null);
-      else if (code === 'FORBIDDEN') become({ kind: 'denied', reason: (error as Error).message });
-      else become({ kind: 'failed', error });
+    const found = await ask();
+    if (asked !== token) return;
+    if (found.kind === 'signed-out') signedOut(found.reason);
+    else become(found);
+  }
+
+  async function check(): Promise<void> {
+    if (checking || state.kind === 'starting') return;
+    checking = true;
+    const before = state;
+    const found = await ask();
+    checking = false;
+    // Somebody has signed in or out meanwhile, or nothing is new: what is shown stays as it is.
+    if (state !== before || found.kind === 'failed') return;
+    if (found.kind === 'signed-out') {
+      if (before.kind !== 'signed-out') signedOut(found.reason);
+    } else if (JSON.stringify(found) !== JSON.stringify(before)) {
+      become(found);
     }
   }
 
@@ -84,16 +115,13 @@ export function createSession(adminUrl: string): Session {
       return () => listeners.delete(listener);
     },
     start,
+    check,
     signIn(given) {
       token = given;
       writeToken(key, given);
       return start();
     },
-    signOut: () => signedOut(false),
-    noteReadOnly() {
-      if (state.kind !== 'ready' || state.caller.readOnly) return;
-      become({ kind: 'ready', caller: { ...state.caller, readOnly: true } });
-    },
+    signOut: () => signedOut('left'),
   };
 }
 

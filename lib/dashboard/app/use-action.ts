@@ -1,6 +1,4 @@
 import { useRef, useState } from 'preact/hooks';
-import { isAdminClientError } from '../../client/index.js';
-import { useAccess } from './session.js';
 
 export interface Action {
   busy: boolean;
@@ -13,7 +11,6 @@ export interface Action {
 
 /** Something that a visitor has asked for: whether it is under way, and what came of it. */
 export function useAction(): Action {
-  const { session } = useAccess();
   const [state, setState] = useState<{ busy: boolean; error: unknown }>({ busy: false, error: null });
   const running = useRef(false);
   return {
@@ -27,9 +24,6 @@ export function useAction(): Action {
         await work();
         setState({ busy: false, error: null });
       } catch (error) {
-        if (isAdminClientError(error) && error.code === 'FORBIDDEN' && /read-only/.test(error.message)) {
-          session.noteReadOnly();
-        }
         setState({ busy: false, error });
       } finally {
         running.current = false;

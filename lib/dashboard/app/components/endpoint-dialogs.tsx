@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Attempt, Endpoint, EndpointSecrets } from '../../../client/index.js';
 import { isAdminClientError } from '../../../client/index.js';
+import { useDraft } from '../drafts.js';
 import { formatDuration } from '../format.js';
 import { go } from '../query-state.js';
 import { useAccess } from '../session.js';
@@ -59,8 +60,7 @@ function DeleteDialog({ endpoint, onClose }: DialogProps) {
 function TestDialog({ endpoint, onClose }: DialogProps) {
   const { client } = useAccess();
   const action = useAction();
-  const [type, setType] = useState('');
-  const [data, setData] = useState('');
+  const [{ type, data }, change] = useDraft(`test:${endpoint.id}`, () => ({ type: '', data: '' }));
   const [wrong, setWrong] = useState(false);
   const [attempt, setAttempt] = useState<Attempt | null>(null);
   const issues = (isAdminClientError(action.error) && action.error.issues) || [];
@@ -97,7 +97,7 @@ function TestDialog({ endpoint, onClose }: DialogProps) {
               placeholder="hookplane.test"
               value={type}
               spellcheck={false}
-              onInput={(event) => setType(event.currentTarget.value.trim())}
+              onInput={(event) => change({ type: event.currentTarget.value.trim() })}
             />
           )}
         </Field>
@@ -108,7 +108,7 @@ function TestDialog({ endpoint, onClose }: DialogProps) {
               placeholder='{ "id": "ord_1" }'
               value={data}
               spellcheck={false}
-              onInput={(event) => setData(event.currentTarget.value)}
+              onInput={(event) => change({ data: event.currentTarget.value })}
             />
           )}
         </Field>

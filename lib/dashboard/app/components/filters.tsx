@@ -58,15 +58,16 @@ export function SelectFilter({
   query,
   options,
 }: FilterProps & { options: readonly (readonly [value: string, text: string])[] }) {
+  const given = query.get(name) ?? '';
   return (
     <label class="half">
       <span class="caption">{label}</span>
-      <select
-        name={name}
-        value={query.get(name) ?? ''}
-        onChange={(event) => filter({ [name]: event.currentTarget.value })}
-      >
+      <select name={name} value={given} onChange={(event) => filter({ [name]: event.currentTarget.value })}>
         <option value="">{t.any}</option>
+        {/* An address may name several. */}
+        {given !== '' && !options.some(([value]) => value === given) && (
+          <option value={given}>{given}</option>
+        )}
         {options.map(([value, text]) => (
           <option key={value} value={value}>
             {text}
@@ -114,11 +115,10 @@ export function FilterBar({ query, names, children }: FilterBarProps) {
 }
 
 function ClearFilters({ query, names }: { query: URLSearchParams; names: readonly string[] }) {
-  if (!hasAny(query, names)) return null;
   return (
     <button
       type="button"
-      class="button quiet"
+      class={`button quiet ${hasAny(query, names) ? '' : 'unused'}`}
       onClick={() => filter(Object.fromEntries(names.map((name) => [name, null])))}
     >
       {t.clearFilters}

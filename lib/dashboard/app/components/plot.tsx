@@ -148,7 +148,8 @@ function optionsOf(
   return {
     width,
     height: HEIGHT_PX,
-    padding: [8, 6, 0, 0],
+    // What is written below the last mark, and a point on the edge, are not cut off.
+    padding: [8, 18, 0, 0],
     legend: { show: false },
     cursor: { drag: { x: false, y: false }, y: false, points: { size: 6 } },
     scales: {

@@ -4,6 +4,7 @@ import { formatNumber, formatPercent } from '../format.js';
 import { recall, remember } from '../live.js';
 import { useAccess } from '../session.js';
 import { t } from '../texts.js';
+import { totalsOf } from './stat-plots.js';
 
 const AT_ONCE = 2;
 const FRESH_MS = 60_000;
@@ -25,7 +26,7 @@ async function inTurn<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** How an endpoint has answered in the last 24 hours; read when it comes into view. */
+/** How an endpoint has answered in this hour and the 23 before it; read when it comes into view. */
 export function Sparkline({ endpointId }: { endpointId: string }) {
   const { client } = useAccess();
   const element = useRef<HTMLDivElement>(null);
@@ -41,6 +42,7 @@ export function Sparkline({ endpointId }: { endpointId: string }) {
         const stats = await inTurn(() =>
           client.endpoints.stats(endpointId, { interval: 'hour' }, { signal }),
         );
+        if (signal.aborted) return;
         const next = { at: Date.now(), stats };
         remember(key, next);
         setKept(next);
@@ -61,11 +63,12 @@ export function Sparkline({ endpointId }: { endpointId: string }) {
   }, [client, endpointId, key]);
 
   const buckets = kept?.stats.buckets ?? [];
-  const succeeded = buckets.reduce((sum, bucket) => sum + bucket.succeeded, 0);
-  const all = buckets.reduce((sum, bucket) => sum + bucket.failed, succeeded);
-  const label = kept ? t.sparkline(formatPercent(succeeded, all), formatNumber(all)) : t.loading;
+  const totals = kept && totalsOf(kept.stats);
+  const all = totals ? totals.succeeded + totals.failed : 0;
+  const share = totals ? formatPercent(totals.succeeded, all) : '';
+  const label = totals ? t.successOf(share, formatNumber(all), totals.since) : t.loading;
   return (
-    <div class="spark" ref={element}>
+    <div class="spark" ref={element} title={label}>
       <svg viewBox={`0 0 ${24 * BAR} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={label}>
         {Array.from({ length: 24 }, (_, index) => {
           const bucket = buckets.at(index - 24);
@@ -82,7 +85,7 @@ export function Sparkline({ endpointId }: { endpointId: string }) {
         })}
       </svg>
       <span class="small muted number" aria-hidden="true">
-        {kept ? formatPercent(succeeded, all) : ''}
+        {share}
       </span>
     </div>
   );

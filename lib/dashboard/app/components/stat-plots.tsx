@@ -1,6 +1,13 @@
 import type { ComponentChildren } from 'preact';
 import type { EndpointStats, StatsBucket } from '../../../client/index.js';
-import { formatClock, formatDay, formatDuration, formatNumber, formatPercent } from '../format.js';
+import {
+  formatClock,
+  formatDay,
+  formatDuration,
+  formatMoment,
+  formatNumber,
+  formatPercent,
+} from '../format.js';
 import { t } from '../texts.js';
 import { Plot } from './plot.js';
 
@@ -28,17 +35,23 @@ export interface Totals {
   succeeded: number;
   failed: number;
   perMinute: number;
+  /** The beginning of what is counted, as it is written. The first interval is a whole one, so it may lie further back. */
+  since: string;
   /** Of the newest interval that has an attempt. */
   latest: StatsBucket | undefined;
 }
 
-export function totalsOf(stats: EndpointStats, range: StatRange): Totals {
+export function totalsOf(stats: EndpointStats): Totals {
+  const since = Date.parse(stats.since);
+  // The last interval goes on.
+  const minutes = Math.max(1, (Math.min(Date.now(), Date.parse(stats.until)) - since) / 60_000);
   const sum = (name: 'succeeded' | 'failed') =>
     stats.buckets.reduce((total, bucket) => total + bucket[name], 0);
   return {
     succeeded: sum('succeeded'),
     failed: sum('failed'),
-    perMinute: sum('succeeded') / (STAT_RANGES[range].ms / 60_000),
+    perMinute: sum('succeeded') / minutes,
+    since: formatMoment(since / 1000),
     latest: stats.buckets.findLast((bucket) => bucket.p50DurationMs !== null),
   };
 }
@@ -48,8 +61,8 @@ export function StatPlots({ stats, range }: { stats: EndpointStats; range: StatR
   const common = {
     times: buckets.map(({ start }) => Date.parse(start) / 1000),
     formatAxis: range === 'week' ? formatDay : formatClock,
-    formatTime: (seconds: number) =>
-      range === 'week' ? `${formatDay(seconds)}, ${formatClock(seconds)}` : formatClock(seconds),
+    // Of a day and an hour, two intervals begin at the same time of day.
+    formatTime: range === 'hour' ? formatClock : formatMoment,
     note: t.perInterval[stats.interval],
   };
   return (

@@ -8,9 +8,8 @@ export const endpointTexts = {
   toEndpoint: 'To the endpoint',
   noEndpoints: 'No endpoints yet',
   noEndpointsText: 'Messages are sent nowhere until there is an endpoint that matches them.',
-  last24Hours: 'Last 24 hours',
-  sparkline: (share: string, count: string) => `Last 24 hours: ${share} of ${count} attempts succeeded`,
-  successOf: (share: string, count: string) => `${share} of ${count} attempts succeeded`,
+  successOf: (share: string, count: string, since: string) =>
+    `${share} of ${count} attempts succeeded since ${since}`,
   everyType: 'Every type',
   everyChannel: 'Every channel',
   noFilter: 'No filter',

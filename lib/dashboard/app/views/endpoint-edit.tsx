@@ -7,6 +7,7 @@ import { PageHead } from '../components/page-head.js';
 import { RecentCheck } from '../components/recent-check.js';
 import { ErrorNotice, Loaded } from '../components/states.js';
 import { toast } from '../components/toast.js';
+import { useDraft } from '../drafts.js';
 import { createOf, type Draft, draftOf, filterOf, readDraft, updateOf } from '../endpoint-draft.js';
 import { useLive } from '../live.js';
 import { go, href } from '../query-state.js';
@@ -34,9 +35,23 @@ function Existing({ id }: { id: string }) {
   );
 }
 
-function Editor({ before }: { before: Endpoint | null }) {
+interface Form {
+  /** What was there when typing began: what somebody else changes after that is left as it is. */
+  before: Endpoint | null;
+  draft: Draft;
+}
+
+function withoutSecret({ before, draft }: Form): Form {
+  return { before, draft: { ...draft, secret: '' } };
+}
+
+function Editor({ before: found }: { before: Endpoint | null }) {
   const { client, isOperator, caller } = useAccess();
-  const [draft, setDraft] = useState<Draft>(() => draftOf(before));
+  const [{ before, draft }, setForm] = useDraft<Form>(
+    `endpoint:${found?.id ?? 'new'}`,
+    () => ({ before: found, draft: draftOf(found) }),
+    withoutSecret,
+  );
   const [wrong, setWrong] = useState<readonly Issue[]>([]);
   const [created, setCreated] = useState<EndpointWithSecret | null>(null);
   const action = useAction();
@@ -88,7 +103,7 @@ function Editor({ before }: { before: Endpoint | null }) {
         <div class="stack">
           <EndpointForm
             draft={draft}
-            change={(change) => setDraft((now) => ({ ...now, ...change }))}
+            change={(change) => setForm({ draft: { ...draft, ...change } })}
             issues={issues}
             withTenant={before === null && isOperator}
             isNew={before === null}

@@ -64,7 +64,8 @@ export function EndpointView({ id, tab, route }: { id: string; tab: 'overview' |
           </>
         )}
       </PageHead>
-      <div class="stack">
+      {/* Another element than the one that waits: the head above it grows. */}
+      <div class="stack" key={endpoint ? 'read' : 'reading'}>
         {action.error !== null && <ErrorNotice error={action.error} />}
         <Loaded data={endpoint} error={error} reload={reload} lines={9}>
           {(read) => (
@@ -141,14 +142,14 @@ function Overview({ endpoint, route, openDialog }: OverviewProps) {
     (signal) => client.endpoints.stats(endpoint.id, statsRequest(range), { signal }),
     range === 'hour' ? 6000 : 20_000,
   );
-  const totals = stats.data && totalsOf(stats.data, range);
+  const totals = stats.data && totalsOf(stats.data);
   const all = totals ? totals.succeeded + totals.failed : 0;
   return (
     <>
       <div class="line spread">
-        <span class="muted number">
+        <span class="muted number summary">
           {totals && all > 0
-            ? t.successOf(formatPercent(totals.succeeded, all), formatNumber(all))
+            ? t.successOf(formatPercent(totals.succeeded, all), formatNumber(all), totals.since)
             : totals
               ? t.noAttempts
               : t.loading}

@@ -77,7 +77,7 @@ export function EndpointsView({ route: { query, key } }: { route: Route }) {
                   </th>
                 )}
                 <th scope="col" class="col-spark hide-narrow">
-                  {t.last24Hours}
+                  {t.successRate}
                 </th>
               </>
             }

@@ -1,7 +1,7 @@
 import { useId, useState } from 'preact/hooks';
 import { Icon } from '../components/icons.js';
 import { errorText, Loading } from '../components/states.js';
-import type { Session, SessionState } from '../session.js';
+import type { Session, SessionState, SignedOutReason } from '../session.js';
 import { configuration } from '../configuration.js';
 import { t } from '../texts.js';
 
@@ -30,7 +30,7 @@ export function Gate({ session, state }: { session: Session; state: SessionState
 function Inside({ session, state }: { session: Session; state: SessionState }) {
   switch (state.kind) {
     case 'signed-out':
-      return <SignIn session={session} refused={state.refused} />;
+      return <SignIn session={session} reason={state.reason} />;
     case 'denied':
       return (
         <>
@@ -66,11 +66,11 @@ function Inside({ session, state }: { session: Session; state: SessionState }) {
   }
 }
 
-function SignIn({ session, refused }: { session: Session; refused: boolean }) {
+function SignIn({ session, reason }: { session: Session; reason: SignedOutReason }) {
   const id = useId();
   const [token, setToken] = useState('');
   const [wrong, setWrong] = useState(false);
-  const problem = wrong ? t.tokenShape : refused ? t.tokenRefused : null;
+  const problem = wrong ? t.tokenShape : reason === 'refused' ? t.tokenRefused : null;
   return (
     <form
       onSubmit={(event) => {
@@ -80,6 +80,11 @@ function SignIn({ session, refused }: { session: Session; refused: boolean }) {
         if (TOKEN.test(given)) void session.signIn(given);
       }}
     >
+      {reason === 'ended' && (
+        <p class="notice warn" role="status">
+          {t.accessEnded}
+        </p>
+      )}
       <p class="muted">{t.signInText}</p>
       <div class="stack-small">
         <label class="label" for={id}>

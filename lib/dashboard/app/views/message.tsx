@@ -82,7 +82,8 @@ export function MessageView({ id }: { id: string }) {
           </>
         )}
       </PageHead>
-      <div class="stack">
+      {/* Another element than the one that waits: the head above it grows. */}
+      <div class="stack" key={message ? 'read' : 'reading'}>
         {action.error !== null && !isDenied(loaded.error) && <ErrorNotice error={action.error} />}
         <Loaded data={loaded.data} error={loaded.error} reload={loaded.reload} lines={9}>
           {({ message: shown, attempts, hasMore }) => (

@@ -23,7 +23,7 @@ export function OverviewView({ route }: { route: Route }) {
     (signal) => client.stats(statsRequest(range), { signal }),
     range === 'hour' ? 5000 : 15_000,
   );
-  const totals = stats.data ? totalsOf(stats.data, range) : undefined;
+  const totals = stats.data ? totalsOf(stats.data) : undefined;
   const all = totals ? totals.succeeded + totals.failed : 0;
 
   return (
@@ -58,7 +58,7 @@ export function OverviewView({ route }: { route: Route }) {
           <Tile caption={t.perMinute}>
             {totals && {
               figure: formatNumber(Math.round(totals.perMinute * 10) / 10),
-              note: t.inRange[range],
+              note: t.countedSince(totals.since),
             }}
           </Tile>
           <Tile caption={t.successRate}>

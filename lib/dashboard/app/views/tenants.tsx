@@ -8,6 +8,7 @@ import { PageHead } from '../components/page-head.js';
 import { ErrorNotice } from '../components/states.js';
 import { ListTime } from '../components/time.js';
 import { toast } from '../components/toast.js';
+import { useDraft } from '../drafts.js';
 import { formatNumber } from '../format.js';
 import { usePages } from '../paging.js';
 import { href, type Route } from '../query-state.js';
@@ -178,9 +179,11 @@ function LimitDialog({
 }) {
   const { client } = useAccess();
   const action = useAction();
-  const [id, setId] = useState('');
-  const [perSecond, setPerSecond] = useState(tenant?.rateLimit ? String(tenant.rateLimit.perSecond) : '');
-  const [burst, setBurst] = useState(tenant?.rateLimit ? String(tenant.rateLimit.burst) : '');
+  const [{ id, perSecond, burst }, change] = useDraft(`limit:${tenant?.id ?? ''}`, () => ({
+    id: '',
+    perSecond: tenant?.rateLimit ? String(tenant.rateLimit.perSecond) : '',
+    burst: tenant?.rateLimit ? String(tenant.rateLimit.burst) : '',
+  }));
   const [wrong, setWrong] = useState<readonly Issue[]>([]);
   const refused: readonly Issue[] = (isAdminClientError(action.error) && action.error.issues) || [];
   const issues = [...wrong, ...refused];
@@ -208,7 +211,12 @@ function LimitDialog({
         {!tenant && (
           <Field label={t.tenant} hint={t.newTenantHint} issues={issuesOf(issues, 'id')}>
             {(control) => (
-              <input {...control} value={id} required onInput={(event) => setId(event.currentTarget.value)} />
+              <input
+                {...control}
+                value={id}
+                required
+                onInput={(event) => change({ id: event.currentTarget.value })}
+              />
             )}
           </Field>
         )}
@@ -219,7 +227,7 @@ function LimitDialog({
                 {...control}
                 inputMode="decimal"
                 value={perSecond}
-                onInput={(event) => setPerSecond(event.currentTarget.value.trim())}
+                onInput={(event) => change({ perSecond: event.currentTarget.value.trim() })}
               />
             )}
           </Field>
@@ -229,7 +237,7 @@ function LimitDialog({
                 {...control}
                 inputMode="numeric"
                 value={burst}
-                onInput={(event) => setBurst(event.currentTarget.value.trim())}
+                onInput={(event) => change({ burst: event.currentTarget.value.trim() })}
               />
             )}
           </Field>
