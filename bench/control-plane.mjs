@@ -3,7 +3,7 @@
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
 import { Pool } from 'undici';
-import { machine, rounds, temporaryFolder } from './support.mjs';
+import { machine, rounds, say, temporaryFolder } from './support.mjs';
 
 const REQUESTS = Number(process.env.BENCH_REQUESTS ?? 10_000);
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
@@ -45,11 +45,9 @@ export async function run() {
   child.disconnect();
   await remove();
   const plain = results['Express, hand-written route'].median;
-  console.log(
-    `\nGET /endpoints (10 rows), requests/s, ${REQUESTS} a round, median of ${ROUNDS}. ${machine()}\n`,
-  );
+  say(`\nGET /endpoints (10 rows), requests/s, ${REQUESTS} a round, median of ${ROUNDS}. ${machine()}\n`);
   for (const [name, { median, values }] of Object.entries(results)) {
-    console.log(
+    say(
       `  ${name.padEnd(30)} ${Math.round(median).toString().padStart(7)}  ${(median / plain).toFixed(2)} of hand-written  (${values.map(Math.round).join(', ')})`,
     );
   }

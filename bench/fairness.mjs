@@ -4,7 +4,7 @@
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
 import { createSender, sqliteStore } from 'hookplane';
-import { fillOutbox, machine, quantile, temporaryFolder } from './support.mjs';
+import { fillOutbox, machine, quantile, say, temporaryFolder } from './support.mjs';
 
 const DUE = Number(process.env.BENCH_DUE ?? 100_000);
 const SENDS = Number(process.env.BENCH_SENDS ?? 1000);
@@ -117,7 +117,7 @@ async function measureLimits() {
 
 export async function run() {
   const { alone, beside, outboxDepth } = await measureFairness();
-  console.log(
+  say(
     `\nSend to receipt of a third tenant, ms, ${SENDS} sends, one each ${EVERY_MS} ms; ${outboxDepth} due to the two others. ${machine()}\n`,
   );
   for (const [name, share] of [
@@ -126,20 +126,20 @@ export async function run() {
     ['max', 1],
   ]) {
     const [first, second] = [quantile(alone, share), quantile(beside, share)];
-    console.log(
+    say(
       `  ${name.padEnd(5)} alone ${first.toFixed(1).padStart(7)}  beside ${second.toFixed(1).padStart(7)}  ratio ${(second / first).toFixed(2)}`,
     );
   }
   const limits = await measureLimits();
-  console.log(`\nLimits with two processes on one file, over ${LIMIT_SECONDS} s. ${machine()}\n`);
+  say(`\nLimits with two processes on one file, over ${LIMIT_SECONDS} s. ${machine()}\n`);
   for (const name of ['endpoint', 'tenant']) {
     const off = (limits[name] / RATE - 1) * 100;
-    console.log(
+    say(
       `  rate limit of the ${name.padEnd(9)} ${RATE}/s   measured ${limits[name].toFixed(2)}/s  (${off >= 0 ? '+' : ''}${off.toFixed(1)} %)`,
     );
   }
-  console.log(`  requests beyond one for each delivery   ${limits.repeated}`);
-  console.log(`  maxInFlight ${CEILING}                open at most ${limits.ceiling}`);
+  say(`  requests beyond one for each delivery   ${limits.repeated}`);
+  say(`  maxInFlight ${CEILING}                open at most ${limits.ceiling}`);
 }
 
 if (process.argv[1] === import.meta.filename) await run();

@@ -9,7 +9,7 @@ import { createSender } from 'hookplane';
 import { postgresStore } from 'hookplane/postgres';
 import pg from 'pg';
 import { startServer } from '../__tests__/support/postgres/start-server.mjs';
-import { fillOutbox, machine, median, startReceiver } from './support.mjs';
+import { fillOutbox, machine, median, say, startReceiver } from './support.mjs';
 
 const MESSAGES = Number(process.env.BENCH_MESSAGES ?? 20_000);
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3);
@@ -90,7 +90,7 @@ export async function run() {
   await database.end();
   await server?.stop();
   const of = (count, name) => median(results[count].map((result) => result[name]));
-  console.log(
+  say(
     `\nDeliveries/s from PostgreSQL, ${MESSAGES} messages to ${ENDPOINTS} endpoints, and processors taken; medians of ${ROUNDS}. ${machine()}\n`,
   );
   for (const count of [1, 2]) {
@@ -98,11 +98,11 @@ export async function run() {
       (name) => `${name} ${of(count, name).toFixed(2)}`,
     );
     const rates = results[count].map(({ rate }) => Math.round(rate)).join(', ');
-    console.log(
+    say(
       `  ${count} process${count > 1 ? 'es' : '  '} ${Math.round(of(count, 'rate')).toString().padStart(7)}  (${rates})  ${taken.join(', ')}`,
     );
   }
-  console.log(`  two beside one: ${(of(2, 'rate') / of(1, 'rate')).toFixed(2)}`);
+  say(`  two beside one: ${(of(2, 'rate') / of(1, 'rate')).toFixed(2)}`);
 }
 
 if (process.argv[1] === import.meta.filename) await run();

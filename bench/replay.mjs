@@ -2,7 +2,7 @@
 // beginning, in the middle and at the end of the walk, and whether each message is met exactly once.
 import { join } from 'node:path';
 import { createSender, sqliteStore } from 'hookplane';
-import { fillOutbox, machine, median, quantile, temporaryFolder } from './support.mjs';
+import { fillOutbox, machine, median, quantile, say, temporaryFolder } from './support.mjs';
 
 const MESSAGES = Number(process.env.BENCH_MESSAGES ?? 100_000);
 const PAGE = 1000;
@@ -93,17 +93,17 @@ export async function run() {
   await sends;
   const ids = reconciled.flatMap(({ messageIds }) => messageIds);
 
-  console.log(
+  say(
     `\nReplay and reconcile of ${fifth} of ${MESSAGES} messages, pages of ${PAGE}, ms a page (medians of a tenth of them); ${sent} sends meanwhile. ${machine()}\n`,
   );
-  console.log(told('dry run', dry));
-  console.log(told('replay', pages));
-  console.log(told('reconcile', reconciled));
-  console.log(`  stored in bulk at ${Math.round(stored)} messages/s`);
-  console.log(
+  say(told('dry run', dry));
+  say(told('replay', pages));
+  say(told('reconcile', reconciled));
+  say(`  stored in bulk at ${Math.round(stored)} messages/s`);
+  say(
     `  counted by the dry run ${replayed(dry)}, replayed ${replayed(pages)}, reconciled ${ids.length} (${new Set(ids).size} different), of ${fifth}`,
   );
-  console.log(
+  say(
     `  of ${sample.length} looked at: changed by the dry run ${changedDry}, by the replay ${changed}, of the other endpoint ${touched}`,
   );
   await sender.stop();

@@ -1,17 +1,53 @@
 import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+/** A receiver in a process of its own, which answers 200. A GET tells how many requests have been answered. */
 export async function startReceiver() {
-  const child = fork(new URL('./receiver.mjs', import.meta.url));
-  const [{ port }] = await new Promise((resolve) => child.once('message', (...message) => resolve(message)));
-  return { url: `http://127.0.0.1:${port}/`, pid: child.pid, stop: () => child.disconnect() };
+  const child = fork(new URL('./delivery/receiver.mjs', import.meta.url));
+  const [{ port }] = await once(child, 'message');
+  const url = `http://127.0.0.1:${port}/`;
+  return {
+    url,
+    pid: child.pid,
+    /** URLs of it that are answered after so many milliseconds. */
+    endpoints: (count, delayMs) =>
+      Array.from({ length: count }, (_, index) => `${url}${index}?delay=${delayMs}`),
+    /** Milliseconds from send to arrival of the paced messages since it was last asked. */
+    async takeLatencies() {
+      child.send('take');
+      const [{ latencies }] = await once(child, 'message');
+      return latencies;
+    },
+    stop: () => child.connected && child.disconnect(),
+  };
 }
 
 export async function temporaryFolder() {
   const folder = await mkdtemp(join(tmpdir(), 'hookplane-bench-'));
   return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
+}
+
+const said = [];
+
+/** Prints it, and keeps it for the results. */
+export function say(text) {
+  said.push(text);
+  console.log(text);
+}
+
+/** Everything that was said, as Markdown. */
+export const results = () => `${said.join('\n')}\n`;
+
+/** Rows of text, as a table of Markdown. */
+export function table(head, rows) {
+  const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column].length)));
+  const line = (row) =>
+    `| ${row.map((cell, column) => (column === 0 ? cell.padEnd(widths[column]) : cell.padStart(widths[column]))).join(' | ')} |`;
+  const rule = `| ${widths.map((width, column) => (column === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`)).join(' | ')} |`;
+  say([line(head), rule, ...rows.map(line), ''].join('\n'));
 }
 
 export function median(values) {
