@@ -11,7 +11,7 @@ type Places = Readonly<Record<string, readonly [hash: string, sight: string]>>;
 
 /** What axe has found, with the elements. */
 async function violations(page: Page, within = 'html', rules?: readonly string[]): Promise<string[]> {
-  const options = JSON.stringify(rules ? { runOnly: rules } : {});
+  const options = JSON.stringify({ resultTypes: ['violations'], ...(rules && { runOnly: rules }) });
   const found = (await page.evaluate(`axe.run(${JSON.stringify(within)}, ${options})`)) as AxeResults;
   return found.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
 }
@@ -29,12 +29,12 @@ async function sampleData({ sender, receiver }: Dashboard): Promise<Places> {
   });
   const paused = await sender.endpoints.create({ url: receiver.url('/paused'), types: ['never.sent'] });
   await sender.endpoints.disable(paused.id);
-  await sender.tenants.setRateLimit('acme', { perSecond: 10 });
+  await sender.tenants.setRateLimit('sample', { perSecond: 10 });
   const message = await sender.send({
     type: 'order.paid',
     data: { currency: 'EUR', lines: [{ sku: 'A' }] },
   });
-  await sender.send({ type: 'nobody.wants', data: 1, tenantId: 'acme' });
+  await sender.send({ type: 'nobody.wants', data: 1, tenantId: 'sample' });
   await receiver.waitFor(1, '/billing');
   return {
     overview: ['#/', '.tile .good'],
@@ -48,7 +48,7 @@ async function sampleData({ sender, receiver }: Dashboard): Promise<Places> {
     message: [`#/messages/${message.id}`, 'h2:has-text("Payload")'],
     'unknown message': ['#/messages/msg_unknown', 'h2:has-text("Not found")'],
     replay: ['#/replay', 'h1:has-text("Replay")'],
-    tenants: ['#/tenants', 'td a:has-text("acme")'],
+    tenants: ['#/tenants', 'td a:has-text("sample")'],
     keys: ['#/keys', 'h2:has-text("Key pair")'],
     audit: ['#/audit', 'h1:has-text("Audit")'],
     'unknown view': ['#/nowhere', 'h1:has-text("no such view")'],
@@ -152,6 +152,26 @@ export function testAccessibility(dashboard: () => Dashboard): void {
     await page.reload();
     await page.getByRole('heading', { name: 'Keys', exact: true }).waitFor();
     expect(await background()).toBe(light);
+  });
+
+  it('shows where the focus is, wherever Tab leads', async () => {
+    const page = await dashboard().open('#/messages');
+    await page.locator('tbody a').first().waitFor();
+    const seen = new Set<string>();
+    for (let step = 0; step < 40 && !seen.has('A row-link clip mono'); step++) {
+      await page.keyboard.press('Tab');
+      const [name, isShown] = (await page.evaluate(`(() => {
+        const { activeElement: element } = document;
+        const drawn = [element, element.closest('tr')].some((each) => each &&
+          getComputedStyle(each).outlineStyle !== 'none' && parseFloat(getComputedStyle(each).outlineWidth) >= 2);
+        return [element.tagName + ' ' + element.className, drawn];
+      })()`)) as [string, boolean];
+      seen.add(name);
+      expect({ name, isShown }).toEqual({ name, isShown: true });
+    }
+    // The navigation, the filters and the rows.
+    expect(seen.size).toBeGreaterThanOrEqual(5);
+    expect([...seen]).toContain('A row-link clip mono');
   });
 
   it('moves the focus to the heading of a view that is come to', async () => {

@@ -95,6 +95,32 @@ export function testFurther(dashboard: () => Dashboard): void {
     await expect(sender.tenants.get('doomed')).rejects.toMatchObject({ code: 'TENANT_NOT_FOUND' });
   });
 
+  it('writes times in the zone of the visitor, and dates and numbers as the language has them', async () => {
+    const { sender, receiver, open } = dashboard();
+    const { id } = await sender.endpoints.create({
+      url: receiver.url('/far-away'),
+      types: ['never.sent'],
+      rateLimit: { perSecond: 1234.5, burst: 56789 },
+    });
+    const { createdAt } = await sender.endpoints.get(id);
+    const page = await open(`#/endpoints/${id}`, { locale: 'de-DE', timezoneId: 'Asia/Kolkata' });
+    const time = page.locator('time', { hasText: '·' }).first();
+    await time.waitFor();
+    const exact = new Intl.DateTimeFormat('de-DE', {
+      dateStyle: 'medium',
+      timeStyle: 'long',
+      timeZone: 'Asia/Kolkata',
+    }).format(new Date(createdAt));
+    expect(await time.textContent()).toMatch(/^(?:vor|jetzt)/);
+    expect(await time.getAttribute('title')).toBe(exact);
+    expect(await time.textContent()).toContain(exact);
+    await page.getByText('1.234,5/s, burst 56.789').waitFor();
+
+    await page.evaluate("location.hash = '#/messages'");
+    await page.getByLabel('From').fill('2026-05-01T12:00');
+    await page.waitForURL(/since=2026-05-01T06%3A30%3A00\.000Z/);
+  });
+
   it('generates keys, and forgets them when the view is left', async () => {
     const page = await dashboard().open('#/keys');
     await page.getByRole('region', { name: 'Key pair' }).getByRole('button', { name: 'Generate' }).click();

@@ -148,7 +148,7 @@ export function testMessages(dashboard: () => Dashboard): void {
 
   it('replays a message to more endpoints than one answer of the control plane has', async () => {
     const { sender, receiver, open } = dashboard();
-    const count = 120;
+    const count = 101;
     const endpoint = { url: receiver.url('/many'), tenantId: 'many', types: ['replayed.widely'] };
     await Promise.all(Array.from({ length: count }, () => sender.endpoints.create(endpoint)));
     const { id } = await sender.send({ type: 'replayed.widely', data: 1, tenantId: 'many' });

@@ -115,10 +115,11 @@ export function FilterBar({ query, names, children }: FilterBarProps) {
 }
 
 function ClearFilters({ query, names }: { query: URLSearchParams; names: readonly string[] }) {
+  if (!hasAny(query, names)) return null;
   return (
     <button
       type="button"
-      class={`button quiet ${hasAny(query, names) ? '' : 'unused'}`}
+      class="button quiet small clear"
       onClick={() => filter(Object.fromEntries(names.map((name) => [name, null])))}
     >
       {t.clearFilters}

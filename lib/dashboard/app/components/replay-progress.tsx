@@ -36,13 +36,15 @@ export function ReplayProgress({ job, hasIssues }: { job: ReplayJob | null; hasI
             {formatExact(job.request.since)} – {job.request.until && formatExact(job.request.until)}
           </span>
         </div>
-        <p role="status">
-          {phase === 'counting'
-            ? t.countedSoFar(formatNumber(job.found))
-            : kind === 'replay'
-              ? t.matchingDeliveries(job.found, formatNumber(job.found))
-              : t.missingMessages(job.found, formatNumber(job.found))}
-        </p>
+        {(!job.started || kind === 'reconcile') && (
+          <p role="status">
+            {phase === 'counting'
+              ? t.countedSoFar(formatNumber(job.found))
+              : kind === 'replay'
+                ? t.matchingDeliveries(job.found, formatNumber(job.found))
+                : t.missingMessages(job.found, formatNumber(job.found))}
+          </p>
+        )}
         {(active || phase === 'done' || job.done > 0) && (
           <div class="stack-small">
             <progress max={Math.max(1, total)} value={job.done} aria-label={t.progress} />

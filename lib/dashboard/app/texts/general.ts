@@ -141,7 +141,6 @@ export const generalTexts = {
   latencyTile: 'Latency p50',
   p95Note: (duration: string) => `p95 ${duration}, latest`,
   ranges: { hour: '1 hour', day: '24 hours', week: '7 days' },
-  countedSince: (time: string) => `since ${time}`,
   range: 'Range of time',
   perInterval: { minute: 'per minute', hour: 'per hour', day: 'per day' },
   attempts: 'Attempts',

@@ -35,23 +35,19 @@ function Existing({ id }: { id: string }) {
   );
 }
 
-interface Form {
+interface Form extends Draft {
   /** What was there when typing began: what somebody else changes after that is left as it is. */
   before: Endpoint | null;
-  draft: Draft;
-}
-
-function withoutSecret({ before, draft }: Form): Form {
-  return { before, draft: { ...draft, secret: '' } };
 }
 
 function Editor({ before: found }: { before: Endpoint | null }) {
   const { client, isOperator, caller } = useAccess();
-  const [{ before, draft }, setForm] = useDraft<Form>(
+  const [draft, change] = useDraft<Form>(
     `endpoint:${found?.id ?? 'new'}`,
-    () => ({ before: found, draft: draftOf(found) }),
-    withoutSecret,
+    () => ({ ...draftOf(found), before: found }),
+    (now) => ({ ...now, secret: '' }),
   );
+  const { before } = draft;
   const [wrong, setWrong] = useState<readonly Issue[]>([]);
   const [created, setCreated] = useState<EndpointWithSecret | null>(null);
   const action = useAction();
@@ -103,7 +99,7 @@ function Editor({ before: found }: { before: Endpoint | null }) {
         <div class="stack">
           <EndpointForm
             draft={draft}
-            change={(change) => setForm({ draft: { ...draft, ...change } })}
+            change={change}
             issues={issues}
             withTenant={before === null && isOperator}
             isNew={before === null}

@@ -58,7 +58,7 @@ export function OverviewView({ route }: { route: Route }) {
           <Tile caption={t.perMinute}>
             {totals && {
               figure: formatNumber(Math.round(totals.perMinute * 10) / 10),
-              note: t.countedSince(totals.since),
+              note: `${t.since} ${totals.since}`,
             }}
           </Tile>
           <Tile caption={t.successRate}>
