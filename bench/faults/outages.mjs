@@ -19,7 +19,7 @@ export async function outages({ seed, store, seconds = 120 }) {
     await fleet.register();
     const launched = (launch) => [1, 2].map((each) => launch({ cuts: random.branch(`cuts ${each}`).next() }));
     const producers = await Promise.all(
-      launched((given) => fleet.producer({ again: [], pauseMs: 100, flood: 0.03, ...given })),
+      launched((given) => fleet.producer({ again: [], pauseMs: 250, flood: 0.03, ...given })),
     );
     const workers = await Promise.all(launched(fleet.worker));
     await Promise.all(workers.map(({ started }) => started));
