@@ -1,6 +1,6 @@
-// Deliveries a second of two worker processes beside one on the same PostgreSQL, and what they take of the processors:
-// where they are all taken, a second process can add nothing. The server is one of its own unless BENCH_POSTGRES_URL
-// names one, on this machine.
+// Deliveries a second of two worker processes beside one on the same PostgreSQL, and what a delivery takes of the
+// processors: where they are all taken, and it takes no more with two, nothing else bounds them. The server is one of its
+// own unless BENCH_POSTGRES_URL names one, on this machine.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -58,15 +58,14 @@ async function measure(database, url, receiver, schema, count) {
   for (const worker of workers) worker.send('go');
   while ((await received()) < wanted) await new Promise((resolve) => setTimeout(resolve, 20));
   const seconds = (performance.now() - began) / 1000;
-  const share = (each) => each / seconds;
+  const perDelivery = (each) => (1000 * each) / MESSAGES;
   const result = {
     rate: MESSAGES / seconds,
-    postgres: share(cpuOf(await backends()) - before.postgres),
-    workers: share(cpuOf(nodes) - before.workers),
-    receiver: share(cpuOf([receiver.pid]) - before.receiver),
-    idle: share(idleSeconds() - idle),
+    postgres: perDelivery(cpuOf(await backends()) - before.postgres),
+    workers: perDelivery(cpuOf(nodes) - before.workers),
+    receiver: perDelivery(cpuOf([receiver.pid]) - before.receiver),
+    idle: (idleSeconds() - idle) / seconds / cpus().length,
   };
-  result.others = cpus().length - result.postgres - result.workers - result.receiver - result.idle;
   for (const worker of workers) worker.disconnect();
   await Promise.all(workers.map((worker) => once(worker, 'exit')));
   await database.query(`drop schema ${schema} cascade`);
@@ -91,15 +90,15 @@ export async function run() {
   await server?.stop();
   const of = (count, name) => median(results[count].map((result) => result[name]));
   say(
-    `\nDeliveries/s from PostgreSQL, ${MESSAGES} messages to ${ENDPOINTS} endpoints, and processors taken; medians of ${ROUNDS}. ${machine()}\n`,
+    `\nDeliveries/s from PostgreSQL, ${MESSAGES} messages to ${ENDPOINTS} endpoints, and ms of processor time that each takes; medians of ${ROUNDS}. ${machine()}\n`,
   );
   for (const count of [1, 2]) {
-    const taken = ['workers', 'postgres', 'receiver', 'others', 'idle'].map(
-      (name) => `${name} ${of(count, name).toFixed(2)}`,
+    const taken = ['workers', 'postgres', 'receiver'].map(
+      (name) => `${name} ${of(count, name).toFixed(2)} ms`,
     );
     const rates = results[count].map(({ rate }) => Math.round(rate)).join(', ');
     say(
-      `  ${count} process${count > 1 ? 'es' : '  '} ${Math.round(of(count, 'rate')).toString().padStart(7)}  (${rates})  ${taken.join(', ')}`,
+      `  ${count} process${count > 1 ? 'es' : '  '} ${Math.round(of(count, 'rate')).toString().padStart(7)}  (${rates})  ${taken.join(', ')}; processors idle for ${of(count, 'idle').toFixed(2)}`,
     );
   }
   say(`  two beside one: ${(of(2, 'rate') / of(1, 'rate')).toFixed(2)}`);
