@@ -128,6 +128,8 @@ async function openPool(connectionString: string, max: number): Promise<Postgres
     max,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
+    // A statement need not wait for the answer of the one before. Older versions do not know it.
+    pipeline: true,
     fallback_application_name: 'hookplane',
   });
 }

@@ -16,6 +16,7 @@ import {
   type BulkInsert,
   type BulkUpdate,
   claimRows,
+  command,
   type Steps,
   firstOf,
   rawRows,
@@ -125,7 +126,7 @@ export function* insertMessages(
     ),
   );
   yield* appendAudit(fresh);
-  if (dialect.announceDue && fresh.some(isRouted)) yield* rawRows(db, dialect.announceDue(everyone));
+  if (dialect.announceDue && fresh.some(isRouted)) yield* command(db, dialect.announceDue(everyone));
   const accepted = new Map(messages.map((message) => [message.id, taken.get(message.id) ?? stored(message)]));
   return given.map(({ id }) => accepted.get(id) ?? { outcome: 'refused' });
 }

@@ -21,6 +21,8 @@ export interface PostgresPool {
 
 /** What is used of a client of such a pool. */
 export interface PostgresClient {
+  /** Of `pg` from 8.22 on, where the pool was made so. */
+  readonly pipeline?: boolean;
   query(query: PostgresQuery): Promise<unknown>;
   on(event: 'error' | 'end' | 'notification', listener: (message?: { payload?: string }) => void): unknown;
   /** Gives it back, or closes it. */
@@ -66,7 +68,7 @@ const BY_INDEX = ['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin'].map(
   (way) => `set local enable_${way} = off`,
 );
 
-/** Runs steps on clients of a pool of `pg`: those of a transaction on one, each statement awaited. */
+/** Runs steps on clients of a pool of `pg`, those of a transaction on one. */
 export function connectPostgres({
   pool,
   keepOpen,
@@ -119,6 +121,7 @@ export function connectPostgres({
 
     try {
       return await use({
+        pipelines: client.pipeline === true,
         command: (text) => query(text),
         async execute(shared, values) {
           const { text, name } = statementOf(shared);
@@ -133,14 +136,25 @@ export function connectPostgres({
 
   function transact<T>(work: Work<T>, first: string, timeoutMs: number | undefined): Promise<T> {
     return withClient(timeoutMs, async (session) => {
+      const sent: Promise<unknown>[] = [];
+      function ahead(answer: Promise<unknown>): void {
+        answer.catch(ignore);
+        sent.push(answer);
+      }
       try {
-        await openTransaction(session, first);
-        const result = await driveSteps(work(), session.execute);
-        await session.command('commit');
+        const opened = openTransaction(session, first);
+        if (session.pipelines && !clock.isDue()) ahead(opened);
+        else await opened;
+        const result = await driveSteps(work(), session.execute, session.pipelines ? ahead : undefined);
+        // After a statement that failed, the server makes a rollback of it.
+        ahead(session.command('commit'));
+        await Promise.all(sent);
         return result;
       } catch (error) {
         // A session that is lost ends with its transaction.
         if (!session.isLost()) await session.command('rollback').catch(ignore);
+        // What failed first is why the others did.
+        await Promise.all(sent);
         throw error;
       }
     });
@@ -198,6 +212,8 @@ export function connectPostgres({
 
 /** A client while it is used. */
 interface Session {
+  /** Whether it sends a statement before the one before is answered. */
+  readonly pipelines: boolean;
   command(text: string): Promise<unknown>;
   execute: Execute;
   isLost(): boolean;

@@ -10,10 +10,23 @@ export interface Answer {
 /** Runs one statement: its text as both databases share it, its values with a `$1` each. */
 export type Execute = (text: string, values: readonly unknown[]) => Promise<Answer>;
 
-/** Runs steps to their end, each statement awaited. */
-export async function driveSteps<T>(steps: Steps<T>, execute: Execute): Promise<T> {
+/**
+ * Runs steps to their end, each statement awaited.
+ * @param ahead takes what is sent without a wait: statements whose answers tell nothing, and what they depend on. Without
+ * it they are awaited as well
+ */
+export async function driveSteps<T>(
+  steps: Steps<T>,
+  execute: Execute,
+  ahead?: (answer: Promise<unknown>) => void,
+): Promise<T> {
   let step = steps.next();
-  while (!step.done) step = steps.next(await perform(step.value, execute));
+  while (!step.done) {
+    const answer = perform(step.value, execute);
+    const isAhead = ahead && (step.value.kind === 'insert' || step.value.kind === 'command');
+    if (isAhead) ahead(answer);
+    step = steps.next(isAhead ? undefined : await answer);
+  }
   return step.value;
 }
 
@@ -21,6 +34,8 @@ async function perform(operation: Operation, execute: Execute): Promise<unknown>
   switch (operation.kind) {
     case 'rows':
       return (await execute(operation.query.sql, operation.query.parameters)).rows;
+    case 'command':
+      return void (await execute(operation.query.sql, operation.query.parameters));
     case 'changes': {
       const { rows, rowCount } = await execute(operation.query.sql, operation.query.parameters);
       return rowCount ?? rows.length;

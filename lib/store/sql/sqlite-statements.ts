@@ -109,6 +109,7 @@ export function sqliteStatements(database: BetterSqlite3Database): SqliteStateme
       case 'rows':
         return rows(operation.query);
       case 'changes':
+      case 'command':
         return run(operation.query.sql, operation.query.parameters);
       case 'insert':
         return insert(operation.insert, operation.rows);

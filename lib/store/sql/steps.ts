@@ -30,6 +30,7 @@ type Rows = readonly (readonly unknown[])[];
 export type Operation =
   | { kind: 'rows'; query: CompiledQuery }
   | { kind: 'changes'; query: CompiledQuery }
+  | { kind: 'command'; query: CompiledQuery }
   | { kind: 'insert'; insert: BulkInsert; rows: Rows }
   | { kind: 'claim'; claim: BulkClaim; rows: Rows }
   | { kind: 'update'; update: BulkUpdate; rows: Rows };
@@ -69,6 +70,11 @@ export function* changesOf(query: Compilable<unknown>): Steps<number> {
 
 export function* rawChanges(db: Kysely<Tables>, query: RawBuilder<unknown>): Steps<number> {
   return (yield { kind: 'changes', query: query.compile(db) }) as number;
+}
+
+/** Runs a statement whose answer tells nothing. */
+export function* command(db: Kysely<Tables>, query: RawBuilder<unknown>): Steps<void> {
+  yield { kind: 'command', query: query.compile(db) };
 }
 
 /** Inserts rows, each an array of values in the order of the columns. */
