@@ -18,14 +18,13 @@ export function endpointAttempts({
     attempts: ({ tenant, endpointId, status, limit, ...range }) =>
       read(function* (db) {
         if (!(yield* isVisible(db, tenant, endpointId))) return null;
-        // Written out: the index of those that failed serves only a statement that is seen to ask for them.
-        const failed = status === 'failed' ? sql`and status = 'failed'` : sql``;
         return yield* boundedPage<AttemptRow, Attempt>(db, {
           ways: [
             {
               table: sql`hookplane_attempts`,
               key: ['started_at', 'id'],
-              ranges: [sql`endpoint_id = ${endpointId} ${failed}`],
+              ranges: [{ endpoint_id: endpointId }],
+              where: status === 'failed' ? [sql`status = 'failed'`] : [],
               rest: status === 'succeeded' ? [sql`${unindexed('status')} = 'succeeded'`] : [],
             },
           ],
