@@ -54,7 +54,7 @@ function toColumns(audit: NewAuditEntry, tenantId: string | null): unknown[] {
 /** How many entries are removed in one transaction. */
 const REMOVAL_BATCH = 1000;
 
-export function auditStore({ read, writeRelaxed, dialect }: SqlContext): AuditStore {
+export function auditStore({ walk, writeRelaxed, dialect }: SqlContext): AuditStore {
   return {
     removeBefore: (before) =>
       writeRelaxed(function* (db) {
@@ -69,7 +69,7 @@ export function auditStore({ read, writeRelaxed, dialect }: SqlContext): AuditSt
       }),
 
     list: (query) =>
-      read(function* (db) {
+      walk(function* (db) {
         const { tenant, sinceDeletion, targetId, limit } = query;
         if (tenant !== undefined && targetId !== undefined && !(yield* isOfTenant(db, tenant, targetId)))
           return { rows: [], next: null };

@@ -13,10 +13,11 @@ import { firstOf, rowsOf, type Steps } from './steps.js';
 /** What endpoints were sent: walks and counts over the index of attempts by endpoint. */
 export function endpointAttempts({
   read,
+  walk,
 }: SqlContext): Pick<EndpointStore, 'attempts' | 'durations' | 'durationsOfAll'> {
   return {
     attempts: ({ tenant, endpointId, status, limit, ...range }) =>
-      read(function* (db) {
+      walk(function* (db) {
         if (!(yield* isVisible(db, tenant, endpointId))) return null;
         return yield* boundedPage<AttemptRow, Attempt>(db, {
           ways: [

@@ -17,7 +17,7 @@ import { ensureTenants } from './tenants.js';
 import { type Steps, rowsOf, firstOf, rowOf, changesOf } from './steps.js';
 
 export function endpointStore(context: SqlContext): EndpointStore {
-  const { read, write, dialect } = context;
+  const { read, walk, write, dialect } = context;
   return {
     ...endpointAttempts(context),
 
@@ -49,7 +49,7 @@ export function endpointStore(context: SqlContext): EndpointStore {
       }),
 
     list: ({ tenant, status, limit, after }) =>
-      read((db) =>
+      walk((db) =>
         boundedPage<EndpointRow, Endpoint>(db, {
           ways: [{ ...BY_TIME, ranges: [{ tenant_id: tenant, status }] }],
           columns: sql`hookplane_endpoints.*`,

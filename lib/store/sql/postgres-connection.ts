@@ -57,9 +57,9 @@ const CLOCK = 'select extract(epoch from clock_timestamp()) * 1000 as ms';
  * The planner is told to go by indexes: there is one for whatever a transaction asks, and a plan that was made while a
  * table was nearly empty would else read all of it for as long as the plan is kept.
  */
-const BY_INDEX = ['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin'].map(
-  (way) => `set local enable_${way} = off`,
-);
+const BY_INDEX = ['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin'].map(disabled);
+/** A page is a piece of an index, and never the first rows of very many that would have to be sorted. */
+const IN_ORDER = ['sort', 'incremental_sort'].map(disabled);
 
 /** Runs steps on clients of a pool of `pg`: those of a transaction on one, each statement awaited. */
 export function connectPostgres({
@@ -73,6 +73,7 @@ export function connectPostgres({
   const statementOf = createStatements(schema, prepare);
   const deadlineMs = statementTimeoutMs + GRACE_MS;
   const begin = beginning(statementTimeoutMs);
+  const walking = [beginning(statementTimeoutMs, 'read only'), ...IN_ORDER].join('; ');
   const watched = new WeakSet<PostgresClient>();
 
   // The process would end of a client that fails while nobody asks it anything, idle or between two statements. It
@@ -168,6 +169,7 @@ export function connectPostgres({
         createQueryCompiler: () => new PostgresQueryCompiler(),
       },
     }),
+    walk: (work) => again(() => transact(work, walking, deadlineMs)),
     read: (work) => again(() => withClient(deadlineMs, (session) => readWith(session, work))),
     write: (work) => again(() => transact(work, begin, deadlineMs)),
     writeRelaxed: (work) =>
@@ -191,14 +193,18 @@ interface Session {
 }
 
 /** @param statementTimeoutMs 0 for none */
-function beginning(statementTimeoutMs: number): string {
+function beginning(statementTimeoutMs: number, access = 'read write'): string {
   return [
-    'begin isolation level read committed read write',
+    `begin isolation level read committed ${access}`,
     `set local statement_timeout = ${statementTimeoutMs}`,
     `set local idle_in_transaction_session_timeout = ${SILENT_MS}`,
     'set local jit = off',
     ...BY_INDEX,
   ].join('; ');
+}
+
+function disabled(way: string): string {
+  return `set local enable_${way} = off`;
 }
 
 /** Makes a transaction again that was broken off for the sake of another. */
