@@ -65,7 +65,7 @@ export async function planPostgres(): Promise<PlannedStore> {
     await pool.end();
   });
   await store.open();
-  for (const way of ['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin', 'sort'])
+  for (const way of ['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin', 'sort', 'incremental_sort'])
     await database.query(`set enable_${way} = off`);
   return {
     store,

@@ -110,7 +110,7 @@ test('what a deleted tenant has left is not walked over by the lists of the next
     expect.stringMatching(
       /^SEARCH hookplane_deleted_tenants USING INDEX hookplane_deleted_tenants_by_tenant /,
     ),
-    'SEARCH m USING INDEX hookplane_messages_by_tenant (tenant_id=? AND (created_at,id)>(?,?))',
+    'SEARCH m USING INDEX hookplane_messages_by_tenant ((tenant_id,created_at,id)>(?,?,?) AND (tenant_id,created_at,id)<(?,?,?))',
   ]);
 });
 

@@ -150,6 +150,7 @@ export function testEndpoints(dashboard: () => Dashboard): void {
     await page.getByRole('button', { name: 'Pause' }).waitFor();
 
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.getByRole('dialog').waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Delete', exact: true }).click();

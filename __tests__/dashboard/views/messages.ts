@@ -38,6 +38,26 @@ export function testMessages(dashboard: () => Dashboard): void {
     expect(new URL(page.url()).hash).toBe('#/messages');
   });
 
+  it('goes on where a page ends without a row, and keeps what it finds there', async () => {
+    const { sender, receiver, open } = dashboard();
+    const tenantId = 'crowd';
+    receiver.answer('/crowd', 200);
+    await sender.endpoints.create({ url: receiver.url('/crowd'), types: ['crowd.wanted'], tenantId });
+    await delivered('crowd.wanted', tenantId);
+    // More than a page goes over.
+    await sender.sendMany(Array.from({ length: 1010 }, () => ({ type: 'crowd.other', data: 1, tenantId })));
+    const page = await open(`#/messages?tenantId=${tenantId}&status=delivered`);
+    await page.getByRole('link', { name: 'crowd.wanted' }).waitFor();
+    await page.getByText('That is the only one').waitFor();
+    // The beginning is read again, and is as empty as before. When it is read once more, the page has taken that in.
+    for (let look = 0; look < 2; look++) {
+      const again = page.waitForResponse((response) => !response.url().includes('cursor='));
+      await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+      await again;
+    }
+    expect(await page.getByRole('link', { name: 'crowd.wanted' }).count()).toBe(1);
+  });
+
   it('reads a long list on as far as it is scrolled, and says what has come since', async () => {
     const { sender, open } = dashboard();
     const type = 'long.list';

@@ -54,7 +54,7 @@ function toColumns(audit: NewAuditEntry, tenantId: string | null): unknown[] {
 /** How many entries are removed in one transaction. */
 const REMOVAL_BATCH = 1000;
 
-export function auditStore({ read, writeRelaxed, dialect }: SqlContext): AuditStore {
+export function auditStore({ walk, writeRelaxed, dialect }: SqlContext): AuditStore {
   return {
     removeBefore: (before) =>
       writeRelaxed(function* (db) {
@@ -69,7 +69,7 @@ export function auditStore({ read, writeRelaxed, dialect }: SqlContext): AuditSt
       }),
 
     list: (query) =>
-      read(function* (db) {
+      walk(function* (db) {
         const { tenant, sinceDeletion, targetId, limit } = query;
         if (tenant !== undefined && targetId !== undefined && !(yield* isOfTenant(db, tenant, targetId)))
           return { rows: [], next: null };
@@ -103,21 +103,22 @@ function waysOf({ tenant, actor, operation, targetId }: AuditQuery): Way[] {
   const filters = Object.entries({ target_id: targetId, actor_id: actor, operation }).flatMap(
     ([name, value]) => (value === undefined ? [] : [{ column: `e.${name}`, value }]),
   );
-  const way = (range: RawBuilder<unknown>, over?: string): Way => ({
+  const way = (range: Record<string, string>, where: RawBuilder<unknown>[] = []): Way => ({
     table: sql`hookplane_audit_log e`,
     key: ['e.at', 'e.id'],
     ranges: [range],
+    where,
     rest: filters.flatMap(({ column, value }) =>
-      column === over ? [] : [sql`${unindexed(column)} = ${value}`],
+      column in range ? [] : [sql`${unindexed(column)} = ${value}`],
     ),
   });
   if (tenant === undefined) {
-    const ways = filters.map(({ column, value }) => way(sql`${sql.ref(column)} = ${value}`, column));
-    return ways.length > 0 ? ways : [way(sql`true`)];
+    const ways = filters.map(({ column, value }) => way({ [column]: value }));
+    return ways.length > 0 ? ways : [way({})];
   }
   // By a target, which is of one tenant. What an actor does may be another's, of which nothing is to be told.
-  if (targetId === undefined) return [way(sql`e.tenant_id = ${tenant}`)];
-  return [way(sql`e.target_id = ${targetId} and ${unindexed('e.tenant_id')} = ${tenant}`, 'e.target_id')];
+  if (targetId === undefined) return [way({ 'e.tenant_id': tenant })];
+  return [way({ 'e.target_id': targetId }, [sql`${unindexed('e.tenant_id')} = ${tenant}`])];
 }
 
 function* lastDeletion(db: Kysely<Tables>, tenant: string): Steps<Position | undefined> {

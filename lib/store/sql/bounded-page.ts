@@ -1,14 +1,14 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Position } from '../../model/page.js';
 import type { PageOf } from '../store.js';
-import { isBefore, isWithin, type PageBounds } from './page-bounds.js';
+import { isBefore, type PageBounds } from './page-bounds.js';
 import { toPage } from './rows.js';
 import type { Tables } from './schema.js';
 import { rawRows, type Steps } from './steps.js';
 
 /**
- * A way to walk a list: ranges of one index, each in the order of time. What else is asked of a row is looked up row by
- * row.
+ * A way to walk a list: ranges of one index, each in the order of time behind what its rows have in common. What else is
+ * asked of a row is looked up row by row.
  */
 export interface Way {
   /** The table that has the index. */
@@ -17,8 +17,10 @@ export interface Way {
   join?: RawBuilder<unknown>;
   /** The columns of its order. */
   key: readonly [time: string, id: string];
-  /** SQL, one for each range: together they hold each row once. */
-  ranges: readonly RawBuilder<unknown>[];
+  /** For each range, the columns that the index has before its order, and what they hold; absent ones are left out. */
+  ranges: readonly Readonly<Record<string, string | undefined>>[];
+  /** SQL that holds of all rows of an index that has not all rows. */
+  where?: readonly RawBuilder<unknown>[];
   /** SQL that holds of the rows that are wanted, but offers no other index: see {@link unindexed}. */
   rest: readonly RawBuilder<unknown>[];
 }
@@ -67,34 +69,52 @@ function* choose(
   for (const way of ways) {
     if (way.rest.length === 0) return { way, end: null };
     const columns = sql`${sql.ref(way.key[1])} as id`;
-    const scanned = walk({ ...way, join: sql``, rest: [] }, { columns, bounds, limit: scan });
-    const [end] = yield* rawRows(
-      db,
-      sql<Position>`select ms, id from (${scanned}) as scanned order by ms desc, id desc limit 1 offset ${scan - 1}`,
-    );
+    const scanned = { ...way, join: sql``, rest: [] };
+    const [end] = yield* rawRows(db, walk<Position>(scanned, { columns, bounds, limit: 1, skip: scan - 1 }));
     if (!end) return { way, end: null };
     if (!farthest || isBefore(end, farthest.end)) farthest = { way, end };
   }
   return farthest!;
 }
 
-/** The newest rows of the ranges. Each is asked for by itself: none is sorted but what they give. */
+/** Beyond all times. */
+const LAST: Position = { ms: Number.MAX_SAFE_INTEGER, id: '' };
+const FIRST = { ms: Number.MIN_SAFE_INTEGER, id: '', inclusive: true };
+
+/**
+ * The newest rows of the ranges. Each is asked for by itself, from one position of the index to another one, in the order
+ * of the whole index: what the planner believes of the values cannot make it go by another one.
+ */
 function walk<Row>(
-  { table, join, key: [time, id], ranges, rest }: Way,
-  { columns, bounds, limit }: { columns: RawBuilder<unknown>; bounds: PageBounds; limit: number },
+  { table, join, key, ranges, where = [], rest }: Way,
+  {
+    columns,
+    bounds,
+    limit,
+    skip = 0,
+  }: { columns: RawBuilder<unknown>; bounds: PageBounds; limit: number; skip?: number },
 ): RawBuilder<Row> {
-  const parts = ranges.map(
-    (range) => sql<Row>`
-    select ${columns}, ${sql.ref(time)} as ms from ${table} ${join ?? sql``}
-    where ${sql.join([range, ...isWithin(bounds, time, id), ...rest], sql` and `)}
-    order by ${sql.ref(time)} desc, ${sql.ref(id)} desc limit ${limit}`,
-  );
-  if (parts.length === 1) return parts[0]!;
+  const { inclusive, ...from } = bounds.from ?? FIRST;
+  const to = bounds.to ?? LAST;
+  const parts = ranges.map((range) => {
+    const shared = Object.entries(range).filter(([, value]) => value !== undefined);
+    const names = [...shared.map(([name]) => name), ...key].map((name) => sql.ref(name));
+    const at = ({ ms, id }: Position) => sql.join([...shared.map(([, value]) => value), ms, id]);
+    const within = [
+      sql`(${sql.join(names)}) ${sql.raw(inclusive ? '>=' : '>')} (${at(from)})`,
+      sql`(${sql.join(names)}) < (${at(to)})`,
+    ];
+    return sql<Row>`
+    select ${columns}, ${sql.ref(key[0])} as ms from ${table} ${join ?? sql``}
+    where ${sql.join([...within, ...where, ...rest], sql` and `)}
+    order by ${sql.join(names.map((name) => sql`${name} desc`))} limit`;
+  });
+  if (parts.length === 1) return sql<Row>`${parts[0]} ${limit} offset ${skip}`;
   const all = sql.join(
-    parts.map((part) => sql`select * from (${part}) as part`),
+    parts.map((part) => sql`select * from (${part} ${limit + skip}) as part`),
     sql` union all `,
   );
-  return sql<Row>`select * from (${all}) as merged order by ms desc, id desc limit ${limit}`;
+  return sql<Row>`select * from (${all}) as merged order by ms desc, id desc limit ${limit} offset ${skip}`;
 }
 
 /** A column of text in SQL that no index serves, so that the planner keeps to the one that the way goes over. */

@@ -49,6 +49,8 @@ type Run = <T>(steps: (db: SqlConnection['db']) => Steps<T>) => Promise<T>;
 export interface SqlContext {
   dialect: SqlDialect;
   read: Run;
+  /** Reads a page of a list. */
+  walk: Run;
   /** In one transaction, durable when it returns. */
   write: Run;
   /** In one transaction that a power failure, but nothing less, may undo: for what is safe to do twice. */

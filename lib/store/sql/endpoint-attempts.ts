@@ -13,19 +13,19 @@ import { firstOf, rowsOf, type Steps } from './steps.js';
 /** What endpoints were sent: walks and counts over the index of attempts by endpoint. */
 export function endpointAttempts({
   read,
+  walk,
 }: SqlContext): Pick<EndpointStore, 'attempts' | 'durations' | 'durationsOfAll'> {
   return {
     attempts: ({ tenant, endpointId, status, limit, ...range }) =>
-      read(function* (db) {
+      walk(function* (db) {
         if (!(yield* isVisible(db, tenant, endpointId))) return null;
-        // Written out: the index of those that failed serves only a statement that is seen to ask for them.
-        const failed = status === 'failed' ? sql`and status = 'failed'` : sql``;
         return yield* boundedPage<AttemptRow, Attempt>(db, {
           ways: [
             {
               table: sql`hookplane_attempts`,
               key: ['started_at', 'id'],
-              ranges: [sql`endpoint_id = ${endpointId} ${failed}`],
+              ranges: [{ endpoint_id: endpointId }],
+              where: status === 'failed' ? [sql`status = 'failed'`] : [],
               rest: status === 'succeeded' ? [sql`${unindexed('status')} = 'succeeded'`] : [],
             },
           ],

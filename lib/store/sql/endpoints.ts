@@ -6,17 +6,19 @@ import type { EndpointSettings, EndpointStore, NewAuditEntry, StoredSecret, Tena
 import { announceDue } from './announce.js';
 import { appendAudit } from './audit.js';
 import type { SqlContext } from './dialect.js';
+import { boundedPage, type Way } from './bounded-page.js';
 import { CANCEL_BATCH, cancelOwed } from './cancel.js';
 import { endpointAttempts } from './endpoint-attempts.js';
+import { boundsOf } from './page-bounds.js';
 import { usedUnder } from './rate-used.js';
-import { toEndpoint, toJson, toPage } from './rows.js';
+import { toEndpoint, toJson } from './rows.js';
 import type { EndpointRow, Tables } from './schema.js';
 import { endpointsOf } from './sending.js';
 import { ensureTenants } from './tenants.js';
 import { type Steps, rowsOf, firstOf, rowOf, changesOf } from './steps.js';
 
 export function endpointStore(context: SqlContext): EndpointStore {
-  const { read, write, dialect } = context;
+  const { read, walk, write, dialect } = context;
   return {
     ...endpointAttempts(context),
 
@@ -48,19 +50,16 @@ export function endpointStore(context: SqlContext): EndpointStore {
         return row ? toEndpoint(row) : null;
       }),
 
-    list: ({ tenant, status, after, limit }) =>
-      read(function* (db) {
-        let query = visible(db, tenant);
-        if (status) query = query.where('status', '=', status);
-        if (after) query = query.where(sql<boolean>`(created_at, id) < (${after.ms}, ${after.id})`);
-        const rows = yield* rowsOf(
-          query
-            .orderBy('created_at', 'desc')
-            .orderBy('id', 'desc')
-            .limit(limit + 1),
-        );
-        return toPage(rows, limit, (row) => ({ ms: row.created_at, id: row.id }), toEndpoint);
-      }),
+    list: ({ tenant, status, limit, after }) =>
+      walk((db) =>
+        boundedPage<EndpointRow, Endpoint>(db, {
+          ways: [{ ...BY_TIME, ranges: [{ tenant_id: tenant, status }] }],
+          columns: sql`hookplane_endpoints.*`,
+          bounds: boundsOf({ after }),
+          limit,
+          toItem: toEndpoint,
+        }),
+      ),
 
     ofTenant: (tenantId) => read((db) => endpointsOf(db, tenantId)),
 
@@ -249,6 +248,8 @@ function* insertSecret(
       .values({ id, endpoint_id: endpointId, secret, created_at: now, expires_at: null }),
   );
 }
+
+const BY_TIME: Omit<Way, 'ranges'> = { table: sql`hookplane_endpoints`, key: ['created_at', 'id'], rest: [] };
 
 const RESUMED = {
   status: 'active',

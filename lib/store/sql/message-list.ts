@@ -46,15 +46,21 @@ function* isOwed(db: Kysely<Tables>, tenant: string, endpointId: string): Steps<
 function waysOf({ tenant, types, statuses, endpointId }: MessageQuery, hasLeft: boolean): Way[] {
   const isType = types && sql`${unindexed('m.type')} in (${sql.join(types)})`;
   const isStatus = statuses && sql`${unindexed('m.status')} in (${sql.join(statuses)})`;
+  // Counted, not asked for its existence, of which PostgreSQL would make a join, and go over all that the endpoint has.
   const owed =
     endpointId !== undefined &&
-    sql`exists (select 1 from hookplane_deliveries where message_id = m.id and endpoint_id = ${endpointId})`;
+    sql`(select count(*) from hookplane_deliveries
+      where message_id = m.id and ${unindexed('endpoint_id')} = ${endpointId}) > 0`;
   const isKept = hasLeft && IS_KEPT;
-  const ofTenant = tenant === undefined ? [] : [sql`m.tenant_id = ${tenant}`];
-  const overMessages = (ranges: RawBuilder<unknown>[][], rest: Way['rest']): Way => ({
+  const overMessages = (
+    ranges: Record<string, string>[],
+    rest: Way['rest'],
+    where: RawBuilder<unknown>[] = [],
+  ): Way => ({
     table: sql`hookplane_messages m`,
     key: ['m.created_at', 'm.id'],
-    ranges: ranges.map((range) => sql.join([...ofTenant, ...range], sql` and `)),
+    ranges: ranges.map((range) => ({ 'm.tenant_id': tenant, ...range })),
+    where: tenant === undefined ? where : [...where, sql`m.tenant_id is not null`],
     rest,
   });
 
@@ -65,24 +71,19 @@ function waysOf({ tenant, types, statuses, endpointId }: MessageQuery, hasLeft: 
       table: sql`hookplane_deliveries d`,
       join: sql`join hookplane_messages m on m.id = d.message_id ${within}`,
       key: ['d.created_at', 'd.message_id'],
-      ranges: [sql`d.endpoint_id = ${endpointId}`],
+      ranges: [{ 'd.endpoint_id': endpointId }],
       rest: present([isType, isStatus, isKept]),
     });
   }
   if (statuses && !statuses.includes('delivered')) {
-    // That none is delivered is said apart, so that the indexes of those that are not are known to hold them all.
-    const ranges = distinct(statuses).map((status) => [
-      sql`m.status = ${status}`,
-      sql`m.status <> 'delivered'`,
-    ]);
-    ways.push(overMessages(ranges, present([isType, owed, isKept])));
+    const ranges = distinct(statuses).map((status) => ({ 'm.status': status }));
+    ways.push(overMessages(ranges, present([isType, owed, isKept]), [sql`m.status <> 'delivered'`]));
   }
   if (types && types.length <= MAX_RANGES) {
-    const ranges = distinct(types).map((type) => [sql`m.type = ${type}`]);
+    const ranges = distinct(types).map((type) => ({ 'm.type': type }));
     ways.push(overMessages(ranges, present([isStatus, owed, isKept])));
   }
-  if (ways.length > 0) return ways;
-  return [overMessages([tenant === undefined ? [sql`true`] : []], present([isType, isStatus, isKept]))];
+  return ways.length > 0 ? ways : [overMessages([{}], present([isType, isStatus, isKept]))];
 }
 
 function present(conditions: (RawBuilder<unknown> | false | undefined)[]): RawBuilder<unknown>[] {

@@ -12,7 +12,7 @@ import type { Tables } from './schema.js';
 import { rowsOf, firstOf } from './steps.js';
 
 export function messageStore(context: SqlContext): MessageStore {
-  const { read, write, writeRelaxed, dialect } = context;
+  const { read, walk, write, writeRelaxed, dialect } = context;
   return {
     insert: (messages, allOrNone) => write((db) => insertMessages(db, dialect, messages, allOrNone)),
 
@@ -46,7 +46,7 @@ export function messageStore(context: SqlContext): MessageStore {
         return row ? { tenantId: row.tenant_id, expunged: row.kept === null } : null;
       }),
 
-    list: (query) => read((db) => listMessages(db, query)),
+    list: (query) => walk((db) => listMessages(db, query)),
 
     attempts: ({ tenant, messageId, status, after, limit }) =>
       read(function* (db) {

@@ -1,4 +1,3 @@
-import { type RawBuilder, sql } from 'kysely';
 import type { Position } from '../../model/page.js';
 
 /** Where a page of a walk in the order of time begins to search. */
@@ -18,22 +17,13 @@ export interface PageBounds {
 
 /** @param behind a position that all of the list comes after */
 export function boundsOf(
-  { since, until, after }: { since: number | undefined; until: number | undefined; after: Position | null },
+  { since, until, after }: { since?: number | undefined; until?: number | undefined; after: Position | null },
   behind?: Position,
 ): PageBounds {
   const start = since === undefined ? null : { ms: since, id: '', inclusive: true };
   const from = behind && (start === null || start.ms <= behind.ms) ? { ...behind, inclusive: false } : start;
   const end = until === undefined ? null : { ms: until, id: '' };
   return { from, to: after && end ? (isBefore(after, end) ? after : end) : (after ?? end) };
-}
-
-/** SQL that holds of what is within. */
-export function isWithin({ from, to }: PageBounds, time: string, id: string): RawBuilder<unknown>[] {
-  const key = sql`(${sql.ref(time)}, ${sql.ref(id)})`;
-  return [
-    ...(from ? [sql`${key} ${sql.raw(from.inclusive ? '>=' : '>')} (${from.ms}, ${from.id})`] : []),
-    ...(to ? [sql`${key} < (${to.ms}, ${to.id})`] : []),
-  ];
 }
 
 export function isBefore(a: Position, b: Position): boolean {

@@ -64,9 +64,9 @@ const CLOCK = 'select extract(epoch from clock_timestamp()) * 1000 as ms';
  * The planner is told to go by indexes: there is one for whatever a transaction asks, and a plan that was made while a
  * table was nearly empty would else read all of it for as long as the plan is kept.
  */
-const BY_INDEX = ['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin'].map(
-  (way) => `set local enable_${way} = off`,
-);
+const BY_INDEX = ['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin'].map(disabled);
+/** A page is a piece of an index, and never the first rows of very many that would have to be sorted. */
+const IN_ORDER = ['sort', 'incremental_sort'].map(disabled);
 
 /** Runs steps on clients of a pool of `pg`, those of a transaction on one. */
 export function connectPostgres({
@@ -81,6 +81,7 @@ export function connectPostgres({
   const deadlineMs = statementTimeoutMs + GRACE_MS;
   const begin = beginning('read write', statementTimeoutMs, BY_INDEX);
   const beginRead = beginning('read only', statementTimeoutMs);
+  const beginWalk = beginning('read only', statementTimeoutMs, [...BY_INDEX, ...IN_ORDER]);
   const inSavepoint = withinSavepoint(schema);
   const watched = new WeakSet<PostgresClient>();
 
@@ -185,6 +186,7 @@ export function connectPostgres({
     }),
     // A transaction as well: elsewhere the server would not know for how long somebody waits for the answer.
     read: (work) => again(() => transact(work, beginRead, deadlineMs)),
+    walk: (work) => again(() => transact(work, beginWalk, deadlineMs)),
     write: (work) => again(() => transact(work, begin, deadlineMs)),
     writeRelaxed: (work) =>
       again(() => transact(work, `${begin}; set local synchronous_commit = off`, deadlineMs)),
@@ -244,6 +246,10 @@ export function connectWithin(pool: PostgresPool): Promise<PostgresClient> {
     connecting.then((client) => client.release(), ignore);
     return new HookplaneError('STORE_UNAVAILABLE', 'No connection of the pool was free in time');
   });
+}
+
+function disabled(way: string): string {
+  return `set local enable_${way} = off`;
 }
 
 /** Makes a transaction again that was broken off for the sake of another. */

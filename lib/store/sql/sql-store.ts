@@ -52,6 +52,7 @@ export function createSqlStore(options: SqlStoreOptions): Store {
   const context: SqlContext = {
     dialect,
     read: (steps) => run((opened) => opened.read(() => steps(opened.db))),
+    walk: (steps) => run((opened) => opened.walk(() => steps(opened.db))),
     write: (steps) => run((opened) => opened.write(() => steps(opened.db))),
     writeRelaxed: (steps) => run((opened) => opened.writeRelaxed(() => steps(opened.db))),
   };

@@ -90,6 +90,7 @@ export function connectSqlite(
       },
     }),
     read: async (work) => drive(work()),
+    walk: async (work) => drive(work()),
     write,
     writeRelaxed: async (work) => transactRelaxed(work()),
     migrate: write,

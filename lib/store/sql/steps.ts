@@ -112,6 +112,8 @@ export interface SqlConnection {
   /** Builds statements in the database's dialect; it runs none. */
   db: Kysely<Tables>;
   read<T>(work: Work<T>): Promise<T>;
+  /** Reads pages of lists: in the order of the indexes that have it. */
+  walk<T>(work: Work<T>): Promise<T>;
   /** In one transaction, durable when it returns. */
   write<T>(work: Work<T>): Promise<T>;
   /** In one transaction that a power failure, but nothing less, may undo: for what is safe to do twice. */
