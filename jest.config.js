@@ -35,7 +35,8 @@ const onPostgres = {
 
 module.exports = {
   watchman: false,
-  maxWorkers: '100%',
+  // Many tests wait most of their time: for a browser, another process, a deadline.
+  maxWorkers: '150%',
   testTimeout: 30_000,
   projects:
     process.env.HOOKPLANE_TEST_STORE === 'postgres'

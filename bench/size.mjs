@@ -149,7 +149,7 @@ async function measureEngine(stores) {
       await turn(store, { release: leased });
       return ms;
     },
-    [`send to 3 endpoints`]: async (store) =>
+    'send to 3 endpoints': async (store) =>
       (
         await timed(() =>
           store.sender.send({ type: 'type.3', tenantId: BIG, data: { text: 'x'.repeat(300) } }),
