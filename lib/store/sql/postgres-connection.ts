@@ -21,7 +21,7 @@ export interface PostgresPool {
 
 /** What is used of a client of such a pool. */
 export interface PostgresClient {
-  /** Of `pg` from 8.22 on, where the pool was made so. */
+  /** Of a `pg` that can, where the pool was made so. */
   readonly pipeline?: boolean;
   query(query: PostgresQuery): Promise<unknown>;
   on(event: 'error' | 'end' | 'notification', listener: (message?: { payload?: string }) => void): unknown;
