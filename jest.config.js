@@ -1,3 +1,5 @@
+const { availableParallelism } = require('node:os');
+
 const common = {
   testEnvironment: 'node',
   roots: ['<rootDir>/lib', '<rootDir>/__tests__', '<rootDir>/examples'],
@@ -36,7 +38,7 @@ const onPostgres = {
 module.exports = {
   watchman: false,
   // Many tests wait most of their time: for a browser, another process, a deadline.
-  maxWorkers: '150%',
+  maxWorkers: Math.ceil(availableParallelism() * 1.5),
   testTimeout: 30_000,
   projects:
     process.env.HOOKPLANE_TEST_STORE === 'postgres'
