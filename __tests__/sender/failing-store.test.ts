@@ -85,7 +85,7 @@ async function tell(fault?: Fault): Promise<ReadonlyMap<string, number>> {
     logger,
     pollIntervalMs: 100,
     timeoutMs: 15_000,
-    leaseMs: 20_000,
+    leaseMs: 21_000,
     retry: { delaysSeconds: [5], jitter: 0 },
   };
   const sender = createSender({ ...settings, store: failing.store });
