@@ -137,25 +137,14 @@ export function connectPostgres({
 
   function transact<T>(work: Work<T>, first: string, timeoutMs: number | undefined): Promise<T> {
     return withClient(timeoutMs, async (session) => {
-      const sent: Promise<unknown>[] = [];
-      function ahead(answer: Promise<unknown>): void {
-        answer.catch(ignore);
-        sent.push(answer);
-      }
       try {
-        const opened = openTransaction(session, first);
-        if (session.pipelines && !clock.isDue()) ahead(opened);
-        else await opened;
-        const result = await driveSteps(work(), session.execute, session.pipelines ? ahead : undefined);
-        // After a statement that failed, the server makes a rollback of it.
-        ahead(session.command('commit'));
-        await Promise.all(sent);
+        await openTransaction(session, first);
+        const result = await driveSteps(work(), session.execute, session.pipelines);
+        await session.command('commit');
         return result;
       } catch (error) {
         // A session that is lost ends with its transaction.
         if (!session.isLost()) await session.command('rollback').catch(ignore);
-        // What failed first is why the others did.
-        await Promise.all(sent);
         throw error;
       }
     });

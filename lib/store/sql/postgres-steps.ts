@@ -12,22 +12,25 @@ export type Execute = (text: string, values: readonly unknown[]) => Promise<Answ
 
 /**
  * Runs steps to their end, each statement awaited.
- * @param ahead takes what is sent without a wait: statements whose answers tell nothing, and what they depend on. Without
- * it they are awaited as well
+ * @param pipelines whether a statement may be sent before the one before is answered: those whose answers tell nothing are
+ * then awaited all together at the end. The first failure is the one that is thrown, since the others follow from it
  */
-export async function driveSteps<T>(
-  steps: Steps<T>,
-  execute: Execute,
-  ahead?: (answer: Promise<unknown>) => void,
-): Promise<T> {
-  let step = steps.next();
-  while (!step.done) {
-    const answer = perform(step.value, execute);
-    const isAhead = ahead && (step.value.kind === 'insert' || step.value.kind === 'command');
-    if (isAhead) ahead(answer);
-    step = steps.next(isAhead ? undefined : await answer);
+export async function driveSteps<T>(steps: Steps<T>, execute: Execute, pipelines = false): Promise<T> {
+  const ahead: Promise<unknown>[] = [];
+  try {
+    let step = steps.next();
+    while (!step.done) {
+      const answer = perform(step.value, execute);
+      if (pipelines && (step.value.kind === 'insert' || step.value.kind === 'command')) {
+        answer.catch(() => {});
+        ahead.push(answer);
+        step = steps.next();
+      } else step = steps.next(await answer);
+    }
+    return step.value;
+  } finally {
+    await Promise.all(ahead);
   }
-  return step.value;
 }
 
 async function perform(operation: Operation, execute: Execute): Promise<unknown> {

@@ -1,0 +1,84 @@
+import { postgresStore } from '../../lib/store/postgres.js';
+import { driveSteps } from '../../lib/store/sql/postgres-steps.js';
+import { type BulkInsert, insertRows, type Steps } from '../../lib/store/sql/steps.js';
+import { addEndpoint, addMessage, newMessage } from '../contracts/store/fixtures.js';
+import { onCleanUp } from '../support/clean-up.js';
+import { createDatabase } from '../support/postgres/database.js';
+import { eventually } from '../support/wait-for.js';
+
+const INTO = (table: BulkInsert['table']): BulkInsert => ({ table, columns: { id: 'text' } });
+
+function* twoInserts(): Steps<string> {
+  yield* insertRows(INTO('hookplane_messages'), [['one']]);
+  yield* insertRows(INTO('hookplane_tenants'), [['two']]);
+  return 'done';
+}
+
+/** What was asked, in turn; each is answered by hand. */
+function asked() {
+  const queries: { text: string; answer(): void; fail(error: Error): void }[] = [];
+  const execute = (text: string) =>
+    new Promise<{ rows: []; rowCount: null }>((resolve, reject) => {
+      queries.push({ text, answer: () => resolve({ rows: [], rowCount: null }), fail: reject });
+    });
+  return { queries, execute };
+}
+
+describe('steps', () => {
+  it('that tell nothing keep nobody waiting where the driver pipelines, and are over when all are answered', async () => {
+    const { queries, execute } = asked();
+    let isOver = false;
+    const run = driveSteps(twoInserts(), execute, true).finally(() => {
+      isOver = true;
+    });
+    await eventually(() => expect(queries).toHaveLength(2));
+    queries[1]!.answer();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isOver).toBe(false);
+    queries[0]!.answer();
+    expect(await run).toBe('done');
+  });
+
+  it('are awaited one by one where it does not', async () => {
+    const { queries, execute } = asked();
+    const run = driveSteps(twoInserts(), execute);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(queries).toHaveLength(1);
+    queries[0]!.answer();
+    await eventually(() => expect(queries).toHaveLength(2));
+    queries[1]!.answer();
+    expect(await run).toBe('done');
+  });
+
+  it('fail by what failed first, not by what that made fail', async () => {
+    const { queries, execute } = asked();
+    const run = driveSteps(
+      (function* (): Steps<void> {
+        yield* insertRows(INTO('hookplane_messages'), [['one']]);
+        yield { kind: 'rows', query: { sql: 'select 1', parameters: [] } as never };
+      })(),
+      execute,
+      true,
+    );
+    await eventually(() => expect(queries).toHaveLength(2));
+    queries[0]!.fail(new Error('the cause'));
+    queries[1]!.fail(new Error('what follows'));
+    await expect(run).rejects.toThrow('the cause');
+  });
+});
+
+test('a transaction of which one statement fails stores nothing, and says which', async () => {
+  const database = await createDatabase();
+  const store = postgresStore({ connectionString: database.url });
+  onCleanUp('test', 'sender', () => store.close());
+  await store.open();
+  const { id: endpointId } = await addEndpoint(store);
+  const there = await addMessage(store, [endpointId]);
+  const other = newMessage([endpointId]);
+  const twice = { ...newMessage([endpointId]), id: there };
+  await expect(store.messages.insert([other, twice], true)).rejects.toMatchObject({ code: '23505' });
+  expect(await database.query(`select id from hookplane.hookplane_messages`)).toMatchObject([{ id: there }]);
+  expect(await database.query(`select message_id as id from hookplane.hookplane_payloads`)).toMatchObject([
+    { id: there },
+  ]);
+});
