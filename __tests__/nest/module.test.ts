@@ -144,12 +144,12 @@ describe.each(stacks)('HookplaneModule in $name', (stack) => {
       const { url } = await startApp(stack, root, { logger: log });
       await fetch(`${url}/admin/endpoints`);
     };
+    // Nest has its own to say there: of a busy machine, that a module takes long.
+    const ours = () => log.warn.mock.calls.filter(([, context]) => context === 'Hookplane');
     await warnOf({});
-    expect(log.warn.mock.calls).toEqual([
-      [expect.stringContaining('no authorize callback: every request is refused'), 'Hookplane'],
-    ]);
+    expect(ours()).toEqual([[expect.stringContaining('no authorize callback: every request is refused'), 'Hookplane']]);
     await warnOf({ logger });
-    expect([log.warn.mock.calls.length, logger.warn.mock.calls.length]).toEqual([1, 1]);
+    expect([ours().length, logger.warn.mock.calls.length]).toEqual([1, 1]);
   });
 
   it.each<[string, Record<string, unknown>]>([
