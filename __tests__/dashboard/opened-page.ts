@@ -28,10 +28,16 @@ export interface OpenOptions extends BrowserContextOptions {
 export interface Dashboard {
   readonly sender: TestSender;
   readonly receiver: Receiver;
-  /** A tab of its own, at a place such as `#/messages`. */
+  /** A tab that nobody else has, and that knows nothing of who had it before, at a place such as `#/messages`. */
   open(hash: string, options?: OpenOptions): Promise<Page>;
   /** What pages have complained about since this was last asked: uncaught errors, and all that the policy refused. */
   complaints(): string[];
+}
+
+interface Visitor {
+  context: BrowserContext;
+  /** The tabs that no test has at present, on an empty page. */
+  idle: Page[];
 }
 
 /** Lets the time pass after which a view is read again. */
@@ -45,23 +51,23 @@ export function useDashboard(): () => Dashboard {
   useBuiltPage();
   const browser = useBrowser({ args: ['--disable-gpu', '--disable-background-networking'] });
   let dashboard: Dashboard | undefined;
-  let pages: Page[] = [];
+  let opened: { page: Page; visitor: Visitor }[] = [];
   let complaints: string[] = [];
 
   /** One for each kind of visitor: the script is compiled once. */
-  const contexts = new Map<string, Promise<BrowserContext>>();
+  const visitors = new Map<string, Promise<Visitor>>();
 
-  function contextFor(
-    as: keyof typeof TOKENS | null,
-    options: BrowserContextOptions,
-  ): Promise<BrowserContext> {
+  function visitorFor(as: keyof typeof TOKENS | null, options: BrowserContextOptions): Promise<Visitor> {
     const key = JSON.stringify([as, options]);
-    const known = contexts.get(key) ?? makeContext(as, options);
-    contexts.set(key, known);
+    const known = visitors.get(key) ?? makeVisitor(as, options);
+    visitors.set(key, known);
     return known;
   }
 
-  async function makeContext(as: keyof typeof TOKENS | null, options: BrowserContextOptions) {
+  async function makeVisitor(
+    as: keyof typeof TOKENS | null,
+    options: BrowserContextOptions,
+  ): Promise<Visitor> {
     const context = await browser().newContext({ locale: 'en-GB', ...options });
     if (as !== null) {
       const token = JSON.stringify(TOKENS[as]);
@@ -69,7 +75,27 @@ export function useDashboard(): () => Dashboard {
         `sessionStorage.setItem('hookplane.token ' + new URL('/admin', location.href).href, ${token})`,
       );
     }
-    return context;
+    return { context, idle: [] };
+  }
+
+  async function newPage(context: BrowserContext): Promise<Page> {
+    const page = await context.newPage();
+    page.setDefaultTimeout(15_000);
+    page.on('pageerror', (error) => complaints.push(String(error.stack)));
+    page.on('console', (message) => {
+      // What the control plane refuses is told by the browser as well, which is none of the page's doing.
+      const isRefusal = message.text().startsWith('Failed to load resource');
+      if (message.type() === 'error' && !isRefusal) complaints.push(message.text());
+    });
+    return page;
+  }
+
+  /** A tab costs more than most of what is done in it: the next test of this visitor has it too. */
+  async function giveBack({ page, visitor }: { page: Page; visitor: Visitor }): Promise<void> {
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+    await page.goto(new URL('/', page.url()).href);
+    await page.evaluate('sessionStorage.clear()');
+    visitor.idle.push(page);
   }
 
   beforeAll(async () => {
@@ -83,6 +109,10 @@ export function useDashboard(): () => Dashboard {
     const app = express();
     app.use('/admin', adminMiddleware(sender, { authorize }));
     app.use('/webhooks', dashboardMiddleware({ adminUrl: '/admin' }));
+    app.get(
+      '/',
+      (_request, response) => void response.type('html').send('<!doctype html><title>Empty</title>'),
+    );
     const server = createServer(app);
     const port = await listen(server);
     onCleanUp('file', 'receiver', () => close(server));
@@ -92,18 +122,13 @@ export function useDashboard(): () => Dashboard {
       receiver,
       complaints: () => complaints.splice(0),
       async open(hash, { as = 'operator', ...options } = {}) {
-        const context = await contextFor(as, options);
-        const page = await context.newPage();
-        pages.push(page);
+        const visitor = await visitorFor(as, options);
+        const page = visitor.idle.pop() ?? (await newPage(visitor.context));
+        opened.push({ page, visitor });
+        // A tab behind another draws nothing, and so sees nothing come into view.
+        await page.bringToFront();
         // A clock that goes as clocks do, until a test sets it forward.
         await page.clock.install();
-        page.setDefaultTimeout(15_000);
-        page.on('pageerror', (error) => complaints.push(String(error.stack)));
-        page.on('console', (message) => {
-          // What the control plane refuses is told by the browser as well, which is none of the page's doing.
-          const isRefusal = message.text().startsWith('Failed to load resource');
-          if (message.type() === 'error' && !isRefusal) complaints.push(message.text());
-        });
         await page.goto(`http://127.0.0.1:${port}/webhooks/${hash}`);
         return page;
       },
@@ -114,8 +139,8 @@ export function useDashboard(): () => Dashboard {
     complaints = [];
   });
   afterEach(async () => {
-    await Promise.all(pages.map((page) => page.close()));
-    pages = [];
+    await Promise.all(opened.map(giveBack));
+    opened = [];
     expect(complaints).toEqual([]);
   });
   return () => {
