@@ -1,9 +1,8 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
-import ts from 'typescript';
+import { promisify } from 'node:util';
 import { onCleanUp } from '../support/clean-up.js';
 import { temporaryFolder } from '../support/sender.js';
 
@@ -25,12 +24,12 @@ export interface Campaign {
 }
 
 /**
- * Runs campaigns in their short form, at the same time, on the sources as they are: compiled once into a folder that is
+ * Runs campaigns in their short form, at the same time, on the sources as they are: bundled once into a folder that is
  * removed at the end of the test file.
  */
 export async function runCampaigns(seed: string, ...names: string[]): Promise<Map<string, Campaign>> {
   const folder = await temporaryFolder('file');
-  compile(folder);
+  await bundle(folder);
   const file = join(root, 'bench/faults/run.mjs');
   const child = spawn(process.execPath, [file, ...names, '--seed', seed, '--short', '--json'], {
     env: { ...process.env, HOOKPLANE_PACKAGE: folder },
@@ -46,22 +45,7 @@ export async function runCampaigns(seed: string, ...names: string[]): Promise<Ma
   return new Map((JSON.parse(output) as Campaign[]).map((campaign) => [campaign.name, campaign]));
 }
 
-/** The package as CommonJS in a folder, which processes load in less time than ES modules. */
-export function compile(folder: string): void {
-  const lib = join(root, 'lib');
-  for (const file of readdirSync(lib, { recursive: true, encoding: 'utf8' })) {
-    if (!file.endsWith('.ts')) continue;
-    const { outputText } = ts.transpileModule(readFileSync(join(lib, file), 'utf8'), {
-      compilerOptions: {
-        module: ts.ModuleKind.CommonJS,
-        target: ts.ScriptTarget.ES2022,
-        esModuleInterop: true,
-        experimentalDecorators: true,
-      },
-    });
-    const to = join(folder, file.replace(/\.ts$/, '.js'));
-    mkdirSync(dirname(to), { recursive: true });
-    writeFileSync(to, outputText);
-  }
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction');
+/** The package as it is in a folder, bundled in a process of its own: the bundler is an ES module. */
+export async function bundle(folder: string): Promise<void> {
+  await promisify(execFile)(process.execPath, [join(__dirname, 'bundle.mjs'), folder]);
 }

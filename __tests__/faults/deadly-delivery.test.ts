@@ -5,7 +5,7 @@ import { onCleanUp } from '../support/clean-up.js';
 import { startReceiver } from '../support/receiver.js';
 import { startSender, temporaryFolder } from '../support/sender.js';
 import { eventually } from '../support/wait-for.js';
-import { compile } from './campaign.js';
+import { bundle } from './campaign.js';
 
 /** A worker that the delivery of an `a.deadly` message kills, in a hook, as a native crash or an endless memory would. */
 const WORKER = `
@@ -27,7 +27,7 @@ createSender({
 /** Starts workers, each when the one before has died, until the deliveries of the message have ended. */
 async function work(file: string, done: () => Promise<void>): Promise<number> {
   const folder = await temporaryFolder();
-  compile(folder);
+  await bundle(folder);
   let deaths = 0;
   let ended = false;
   const ending = done().finally(() => {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { compile } from '../faults/campaign.js';
+import { bundle } from '../faults/campaign.js';
 import { onCleanUp } from '../support/clean-up.js';
 import { createDatabase } from '../support/postgres/database.js';
 import { startReceiver } from '../support/receiver.js';
@@ -19,7 +19,7 @@ const json = { 'content-type': 'application/json' };
 /** The example beside the package, which it imports by its name. */
 async function copyExample(): Promise<string> {
   const folder = await temporaryFolder();
-  compile(folder);
+  await bundle(folder);
   const exports = { '.': './index.js', './*': './*/index.js' };
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'hookplane', exports }));
   cpSync(example, join(folder, 'example'), { recursive: true });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { createSender } from '../../lib/create-sender.js';
 import { postgresStore } from '../../lib/store/postgres.js';
-import { compile } from '../faults/campaign.js';
+import { bundle } from '../faults/campaign.js';
 import { onCleanUp } from '../support/clean-up.js';
 import { createDatabase, type TestDatabase } from '../support/postgres/database.js';
 import { type Receiver, startReceiver } from '../support/receiver.js';
@@ -39,7 +39,7 @@ beforeAll(async () => {
     createDatabase(),
     startReceiver('file'),
   ]);
-  compile(folder);
+  await bundle(folder);
 });
 
 /** A sender that delivers nothing itself, on a schema of its own, and processes that deliver from there. */
