@@ -140,6 +140,9 @@ function declaredNames(code: string, { compiled = false } = {}): string[] {
   return names;
 }
 
+/** Every file on the disk that was compiled with, by its name: all projects have the same options but for paths. */
+const sources = new Map<string, ts.SourceFile | undefined>();
+
 /**
  * What the compiler says of modules as their readers would write them, each in a strict project of its own.
  * @param paths where the sources of a package are
@@ -180,9 +183,9 @@ export function typeErrors(
   host.readFile = (name) => files.get(name) ?? readFile(name);
   host.getSourceFile = (name, target, ...rest) => {
     const text = files.get(name);
-    return text === undefined
-      ? getSourceFile(name, target, ...rest)
-      : ts.createSourceFile(name, text, target);
+    if (text !== undefined) return ts.createSourceFile(name, text, target);
+    if (!sources.has(name)) sources.set(name, getSourceFile(name, target, ...rest));
+    return sources.get(name);
   };
   const program = ts.createProgram([...files.keys()], options, host);
   return [...files.keys()].flatMap((name, index) => {
