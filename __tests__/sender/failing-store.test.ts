@@ -1,8 +1,9 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { createSender } from '../../lib/create-sender.js';
 import { HookplaneError } from '../../lib/model/errors.js';
 import type { Sender } from '../../lib/sender/sender.js';
 import { onCleanUp } from '../support/clean-up.js';
-import { createClock, MINUTE, SECOND } from '../support/clock.js';
+import { type Clock, createClock, MINUTE, SECOND } from '../support/clock.js';
 import { failingStore, type Fault } from '../support/failing-store.js';
 import { newPlace, rowsAt, storeAt } from '../support/test-store.js';
 import { type Receiver, startReceiver } from '../support/receiver.js';
@@ -47,25 +48,32 @@ let receiver: Receiver;
 let stories = 0;
 const calls = new Map<string, number>();
 
+/** The timer of a heartbeat, the only interval of a sender. */
+interface Heart {
+  beat(): void;
+  everyMs: number;
+  /** By the clock of its story. */
+  next: number;
+}
+
+/** Each story has hearts of its own, which beat when it says so: its time does not pass in those told beside it. */
+const own = new AsyncLocalStorage<{ hearts: Set<Heart>; now: () => number }>();
+
 beforeAll(async () => {
   receiver = await startReceiver('file');
-  // Heartbeats are the only intervals: they come when a test says so.
-  jest.useFakeTimers({
-    doNotFake: [
-      'Date',
-      'hrtime',
-      'nextTick',
-      'performance',
-      'queueMicrotask',
-      'setImmediate',
-      'clearImmediate',
-      'setTimeout',
-      'clearTimeout',
-    ],
-  });
+  const begin = (beat: () => void, everyMs: number) => {
+    const { hearts, now } = own.getStore()!;
+    const heart: Heart = { beat, everyMs, next: now() + everyMs };
+    hearts.add(heart);
+    return heart;
+  };
+  jest.spyOn(globalThis, 'setInterval').mockImplementation(begin as unknown as typeof setInterval);
+  jest
+    .spyOn(globalThis, 'clearInterval')
+    .mockImplementation((heart) => void own.getStore()!.hearts.delete(heart as unknown as Heart));
   for (const [method, count] of await tell()) calls.set(method, count);
 });
-afterAll(() => void jest.useRealTimers());
+afterAll(() => void jest.restoreAllMocks());
 
 /**
  * Start, send, sendMany, deliver, retry, heartbeat, expire, replay, rotate, stop and start again, with a fault on the
@@ -74,6 +82,15 @@ afterAll(() => void jest.useRealTimers());
  */
 async function tell(fault?: Fault): Promise<ReadonlyMap<string, number>> {
   const clock = createClock();
+  const hearts = new Set<Heart>();
+  return own.run({ hearts, now: clock.now }, () => tellWith(clock, hearts, fault));
+}
+
+async function tellWith(
+  clock: Clock,
+  hearts: ReadonlySet<Heart>,
+  fault?: Fault,
+): Promise<ReadonlyMap<string, number>> {
   const place = await newPlace();
   const real = await storeAt(place);
   const failing = failingStore(real, fault);
@@ -128,7 +145,9 @@ async function tell(fault?: Fault): Promise<ReadonlyMap<string, number>> {
   }
   function pass(ms: number): void {
     clock.advance(ms);
-    jest.advanceTimersByTime(ms);
+    for (const heart of hearts) {
+      for (; heart.next <= clock.now(); heart.next += heart.everyMs) heart.beat();
+    }
   }
   /** Time passes when waiting alone does not help. */
   async function until(holds: () => unknown): Promise<void> {
