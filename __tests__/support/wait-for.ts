@@ -1,4 +1,7 @@
 const STEP_MS = 3;
+const MAX_STEP_MS = 20;
+/** What has been long in coming is asked for less often: to ask takes time from what is waited for. */
+const STEP_OF_WAIT = 0.1;
 
 /**
  * Asks until the answer is truthy, and answers that. An assertion that throws counts as "not yet", so
@@ -8,7 +11,7 @@ export async function waitFor<T>(
   ask: () => T | Promise<T>,
   deadlineMs = 20_000,
 ): Promise<Exclude<T, undefined | null | false | 0 | ''>> {
-  const end = performance.now() + deadlineMs;
+  const start = performance.now();
   let failure: unknown;
   for (;;) {
     try {
@@ -18,10 +21,12 @@ export async function waitFor<T>(
     } catch (error) {
       failure = error;
     }
-    if (performance.now() > end) {
+    const waited = performance.now() - start;
+    if (waited > deadlineMs) {
       throw failure ?? new Error(`Nothing came of it within ${deadlineMs} ms: ${ask.toString()}`);
     }
-    await new Promise((resolve) => setTimeout(resolve, STEP_MS));
+    const step = Math.min(MAX_STEP_MS, Math.max(STEP_MS, waited * STEP_OF_WAIT));
+    await new Promise((resolve) => setTimeout(resolve, step));
   }
 }
 
