@@ -3,7 +3,7 @@ import type { AttemptTrigger } from '../../model/message.js';
 import type { SqlDialect } from './dialect.js';
 import { WAITING_ROWS } from './lanes.js';
 import type { Tables } from './schema.js';
-import { type BulkUpdate, rawRows, type Steps, updateRows } from './steps.js';
+import { type BulkUpdate, rawRows, rowsWith, type Steps, updateRows } from './steps.js';
 
 export interface Taken {
   message_id: string;
@@ -86,14 +86,16 @@ type Find = (
   rows: RawBuilder<unknown>,
 ) => Steps<Taken[]>;
 
+/** One statement for all, its text made once: that costs more than to run it. */
 const findOneByOne: Find = function* (db, _dialect, orders, owner, rows) {
   const found: Taken[] = [];
+  const query = sql<Taken>`
+    select ${columns(owner)} from hookplane_deliveries where endpoint_id = ${null} and ${rows} limit ${null}`.compile(
+    db,
+  );
+  const [at, last] = [query.parameters.indexOf(null), query.parameters.length - 1];
   for (const { endpointId, quota } of orders) {
-    const ofLane = yield* rawRows(
-      db,
-      sql<Taken>`
-      select ${columns(owner)} from hookplane_deliveries where endpoint_id = ${endpointId} and ${rows} limit ${quota}`,
-    );
+    const ofLane = yield* rowsWith<Taken>(query, query.parameters.with(at, endpointId).with(last, quota));
     found.push(...ofLane);
   }
   return found;
