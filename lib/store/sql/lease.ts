@@ -36,11 +36,12 @@ export function* lease(
   }
   const targets = yield* readTargets(db, dialect, [...shares.quotas.keys()], now);
 
-  const orders = [...targets].map(([endpointId, { endpoint }]): TakeOrder => {
-    const longest =
-      endpoint.timeoutMs === null ? leaseMs : Math.max(leaseMs, endpoint.timeoutMs + SETTLING_MS);
-    const quota = shares.quotas.get(endpointId) ?? 0;
-    return { endpointId, quota, until: now + longest, abandoned: abandoned.has(endpointId) };
+  const orders = [...shares.quotas].flatMap(([endpointId, quota]): TakeOrder[] => {
+    const target = targets.get(endpointId);
+    if (!target) return [];
+    const { timeoutMs } = target.endpoint;
+    const longest = timeoutMs === null ? leaseMs : Math.max(leaseMs, timeoutMs + SETTLING_MS);
+    return [{ endpointId, quota, until: now + longest, abandoned: abandoned.has(endpointId) }];
   });
   const taken = yield* take(db, dialect, orders, { owner, now });
   const counts = new Map<string, number>();
