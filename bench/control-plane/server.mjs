@@ -1,5 +1,6 @@
 // A filled store behind three servers: Express with routes written by hand, Express with adminMiddleware, and Hono's Node
 // server with the Fetch handler. Makes what routes use up when it is told to.
+import { randomUUID } from 'node:crypto';
 import { serve } from '@hono/node-server';
 import express from 'express';
 import { Hono } from 'hono';
@@ -43,7 +44,7 @@ const authorize = (request) => isAllowed(request.headers.get('authorization'));
 function written() {
   const router = express.Router();
   router.use(express.json());
-  for (const { method, path, plain } of Object.values(ROUTES)) {
+  for (const [name, { method, path, plain }] of Object.entries(ROUTES)) {
     router[method.toLowerCase()](path.split('?')[0], async (request, response) => {
       if (!isAllowed(request.headers.authorization)) return response.status(403).json({ error: 'no access' });
       const [status, body] = await plain(sender, {
@@ -61,8 +62,8 @@ const listening = (server) =>
   new Promise((resolve) => server.once('listening', () => resolve(server.address().port)));
 const plain = express().use('/admin', written()).listen(0, '127.0.0.1');
 const mounted = express().use('/admin', adminMiddleware(sender, { authorize })).listen(0, '127.0.0.1');
-const admin = createAdminHandler(sender, { authorize });
-const hono = new Hono().mount('/admin', (request) => admin(request));
+const admin = createAdminHandler(sender, { authorize, basePath: '/admin' });
+const hono = new Hono().all('/admin/*', (context) => admin(context.req.raw));
 const native = serve({ fetch: hono.fetch, port: 0, hostname: '127.0.0.1' });
 const ports = await Promise.all([plain, mounted, native].map(listening));
 
