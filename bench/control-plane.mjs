@@ -1,55 +1,110 @@
-// Requests a second of GET /endpoints (10 rows) under Express, beside a hand-written Express route over the same store
-// call. Server and load are processes of their own.
+// Requests a second of every route of the control plane among ten thousand and a million messages on SQLite, under Express
+// and on Hono's Node server, beside an Express route written by hand that makes the same calls. Servers and load are
+// processes of their own.
+//   BENCH_ONLY=endpoints.list,messages.list BENCH_SIZES=10000 npm run bench -- control-plane
 import { fork } from 'node:child_process';
-import { join } from 'node:path';
 import { Pool } from 'undici';
-import { machine, rounds, say, temporaryFolder } from './support.mjs';
+import { ROUTES } from './control-plane/routes.mjs';
+import { machine, median, say, table, temporaryFolder } from './support.mjs';
 
-const REQUESTS = Number(process.env.BENCH_REQUESTS ?? 10_000);
+const REQUESTS = Number(process.env.BENCH_REQUESTS ?? 300);
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
-const CONNECTIONS = 32;
+const SIZES = (process.env.BENCH_SIZES ?? '10000,1000000').split(',');
+const ONLY = process.env.BENCH_ONLY?.split(',');
+const CONNECTIONS = 16;
+const SERVERS = ['by hand', 'Express', 'Hono'];
 
-async function load(url) {
-  const { origin, pathname } = new URL(url);
-  const pool = new Pool(origin, { connections: CONNECTIONS });
-  let left = REQUESTS;
-  const started = performance.now();
-  async function get() {
-    while (left > 0) {
-      left -= 1;
-      const response = await pool.request({
-        path: pathname,
-        method: 'GET',
-        headers: { authorization: 'Bearer bench' },
-      });
-      const text = await response.body.text();
-      if (response.statusCode !== 200 || !text.includes('"endpoints":['))
-        throw new Error(`unexpected answer: ${text}`);
+async function startServer(folder, size) {
+  const child = fork(new URL('./control-plane/server.mjs', import.meta.url), [folder, size]);
+  const told = () => new Promise((resolve) => child.once('message', resolve));
+  const ready = await told();
+  const pools = ready.ports.map((port) => new Pool(`http://127.0.0.1:${port}`, { connections: CONNECTIONS }));
+  return {
+    ...ready,
+    pools,
+    async ids(kind, count) {
+      child.send({ kind, count });
+      return (await told()).ids;
+    },
+    async close() {
+      await Promise.all(pools.map((pool) => pool.close()));
+      child.disconnect();
+    },
+  };
+}
+
+/** @returns milliseconds for a request, of many at the same time */
+async function load(server, pool, { method, path, id, body }) {
+  const ids = await server.ids(id, REQUESTS);
+  const headers = { authorization: 'Bearer bench' };
+  const sent = typeof body === 'function' ? body(server) : body;
+  if (sent) headers['content-type'] = 'application/json';
+  const given = { method, headers, ...(sent && { body: JSON.stringify(sent) }) };
+  let next = 0;
+  async function work() {
+    while (next < REQUESTS) {
+      const url = `/admin${path.replace(':id', ids[next++ % ids.length])}`;
+      const { statusCode, body: answered } = await pool.request({ path: url, ...given });
+      const text = await answered.text();
+      // Nobody delivers here, which is what /health tells.
+      if (statusCode >= 300 && path !== '/health')
+        throw new Error(`${method} ${url} answered ${statusCode} ${text}`);
     }
   }
-  await Promise.all(Array.from({ length: CONNECTIONS }, get));
-  const rate = REQUESTS / ((performance.now() - started) / 1000);
-  await pool.close();
-  return rate;
+  const began = performance.now();
+  await Promise.all(Array.from({ length: CONNECTIONS }, work));
+  return (performance.now() - began) / REQUESTS;
 }
 
 export async function run() {
   const { folder, remove } = await temporaryFolder();
-  const child = fork(new URL('./control-plane-server.mjs', import.meta.url), [join(folder, 'bench.sqlite')]);
-  const { port } = await new Promise((resolve) => child.once('message', resolve));
-  const base = `http://127.0.0.1:${port}`;
-  const results = await rounds(ROUNDS, {
-    'Express, hand-written route': () => load(`${base}/plain/endpoints`),
-    'Express, adminMiddleware': () => load(`${base}/admin/endpoints`),
-  });
-  child.disconnect();
-  await remove();
-  const plain = results['Express, hand-written route'].median;
-  say(`\nGET /endpoints (10 rows), requests/s, ${REQUESTS} a round, median of ${ROUNDS}. ${machine()}\n`);
-  for (const [name, { median, values }] of Object.entries(results)) {
+  const servers = [];
+  try {
+    for (const size of SIZES) servers.push(await startServer(folder, size));
+    const rows = [];
+    for (const [name, route] of Object.entries(ROUTES)) {
+      if (ONLY && !ONLY.includes(name)) continue;
+      const times = servers.map(() => SERVERS.map(() => []));
+      // The first round warms up.
+      for (let round = 0; round <= ROUNDS; round++) {
+        for (const [size, server] of servers.entries()) {
+          for (const [which, pool] of server.pools.entries()) {
+            const ms = await load(server, pool, route);
+            if (round > 0) times[size][which].push(ms);
+          }
+        }
+      }
+      const medians = times.map((ofSize) => ofSize.map(median));
+      rows.push({
+        name,
+        rate: 1000 / medians[0][1],
+        express: medians[0][0] / medians[0][1],
+        hono: medians[0][0] / medians[0][2],
+        grown: medians.at(-1)[1] / medians[0][1],
+      });
+    }
     say(
-      `  ${name.padEnd(30)} ${Math.round(median).toString().padStart(7)}  ${(median / plain).toFixed(2)} of hand-written  (${values.map(Math.round).join(', ')})`,
+      `## Control plane\n\n${machine()}. SQLite, ${SIZES.join(' and ')} messages, ${CONNECTIONS} requests at a time, medians of ${ROUNDS} rounds of ${REQUESTS}.\n`,
     );
+    const told = rows.map(({ name, rate, ...ratios }) => [
+      name,
+      String(Math.round(rate)),
+      ...Object.values(ratios).map((ratio) => ratio.toFixed(2)),
+    ]);
+    const middle = (of) => median(rows.map((row) => row[of])).toFixed(2);
+    table(
+      [
+        '',
+        'requests/s under Express',
+        'of by hand',
+        'Hono, of by hand',
+        `time at ${SIZES.at(-1)}, of ${SIZES[0]}`,
+      ],
+      [...told, ['median', '', middle('express'), middle('hono'), middle('grown')]],
+    );
+  } finally {
+    for (const server of servers) await server.close();
+    await remove();
   }
 }
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { bucketTokens } from '../../lib/model/rate-limit.js';
-import { type Load, type Served, shareOut } from '../../lib/sender/delivery/lanes.js';
-import type { Lane } from '../../lib/store/store.js';
+import { type Load, mayTakePlace, type Served, shareOut } from '../../lib/sender/delivery/lanes.js';
+import type { Lane, LeasedDelivery } from '../../lib/store/store.js';
 
 const NOW = 1_777_000_000_000;
 const NOBODY: Served = { tenantId: undefined, endpointByTenant: new Map() };
@@ -46,6 +46,7 @@ function load(fixture: Partial<Load> = {}): Load {
     byEndpoint: new Map(),
     byTenant: new Map(),
     ahead: new Map(),
+    reserve: 0,
     after: NOBODY,
     now: NOW,
     ...fixture,
@@ -113,8 +114,8 @@ describe('whatever the lanes are', () => {
 
   test('no lane gets more than its own room, its tokens, or one while it recovers', () => {
     fc.assert(
-      fc.property(lanes, loads, (each, given) => {
-        const { quotas } = shareOut(each, load(given));
+      fc.property(lanes, loads, fc.nat(20), (each, given, reserve) => {
+        const { quotas } = shareOut(each, load({ ...given, reserve }));
         for (const one of each) {
           const quota = quotas.get(one.endpointId) ?? 0;
           if (one.maxInFlight !== null)
@@ -131,8 +132,8 @@ describe('whatever the lanes are', () => {
 
   test('no tenant gets more than its tokens', () => {
     fc.assert(
-      fc.property(lanes, loads, (each, given) => {
-        const { quotas } = shareOut(each, load(given));
+      fc.property(lanes, loads, fc.nat(20), (each, given, reserve) => {
+        const { quotas } = shareOut(each, load({ ...given, reserve }));
         for (const one of each) {
           if (!one.tenantRateLimit) continue;
           const own = each.filter(({ tenantId }) => tenantId === one.tenantId);
@@ -400,13 +401,63 @@ describe('waiting', () => {
       expect(quotasOf(lanes, { free: 4, concurrency: 4, ahead })).toEqual({ ep_a: 2, ep_b: 1, ep_c: 1 });
     });
 
+    describe('of what is reserved', () => {
+      const names = Array.from({ length: 9 }, (_, index) => `ep_${index}`);
+
+      test('each in its turn is given its share, also of a tenant that has all that it may', () => {
+        const lanes = names.map((name) => lane(name));
+        const shared = shareOut(lanes, load({ free: 4, concurrency: 4, reserve: 3, ahead }));
+        expect([...shared.rooms.keys()]).toEqual(['ep_0', 'ep_1', 'ep_2']);
+        expect([...shared.quotas.keys()]).toEqual(names.slice(0, 6));
+        expect(shared.total).toBe(3);
+        expect(shared.served.endpointByTenant.get(null)).toBe('ep_5');
+        const none = shareOut(lanes, load({ free: 0, concurrency: 4, reserve: 3, after: shared.served }));
+        expect([...none.quotas.keys()]).toEqual(names.slice(6));
+        expect(none.rooms.size).toBe(0);
+      });
+
+      test('no endpoint is given more than it may have under way', () => {
+        const reserve = 100;
+        expect(quotasOf([lane('ep_a')], { free: 10, reserve })).toEqual({ ep_a: 5 });
+        const limited = lane('ep_a', { maxInFlight: 7, inFlight: 3 });
+        expect(quotasOf([limited], { free: 1, concurrency: 10, reserve })).toEqual({ ep_a: 4 });
+      });
+
+      test('what begins in the place of another is within every share', () => {
+        const leased = (endpointId: string, tenantId: string | null, maxInFlight: number | null = null) =>
+          ({
+            target: { endpoint: { id: endpointId, maxInFlight } },
+            message: { tenantId },
+          }) as LeasedDelivery;
+        const requests = (
+          free: number,
+          byEndpoint: [string, number][],
+          byTenant: [string | null, number][],
+        ) => ({
+          free,
+          concurrency: 128,
+          byEndpoint: new Map(byEndpoint),
+          byTenant: new Map(byTenant),
+        });
+        const held = (ofEndpoint: number, ofTenant: number, free: number) =>
+          mayTakePlace(leased('ep_a', 'acme'), requests(free, [['ep_a', ofEndpoint]], [['acme', ofTenant]]));
+        expect([held(0, 0, 1), held(63, 63, 65), held(64, 64, 64)]).toEqual([true, true, false]);
+        expect([held(1, 95, 33), held(0, 95, 33), held(0, 96, 32)]).toEqual([false, true, false]);
+        expect([held(0, 16, 16), held(0, 15, 16), held(0, 1, 1)]).toEqual([false, true, false]);
+        const told = leased('ep_a', 'acme', 128);
+        expect(mayTakePlace(told, requests(1, [['ep_a', 90]], [['acme', 90]]))).toBe(true);
+        expect(mayTakePlace(told, requests(1, [['ep_a', 96]], [['acme', 96]]))).toBe(false);
+      });
+    });
+
     test.each([
       ['maxInFlight', { maxInFlight: 1 }],
       ['a rate limit', { rateLimit: { perSecond: 1, burst: 1 } }],
       ["its tenant's rate limit", { tenantId: 'acme', tenantRateLimit: { perSecond: 1, burst: 1 } }],
       ['a slowdown', { slowStep: 1 }],
     ])('nothing is given where %s holds', (_, limit) => {
-      expect(quotasOf([lane('ep_a', limit)], { ahead })).toEqual({ ep_a: 1 });
+      const next = { ahead, reserve: 5 };
+      expect(quotasOf([lane('ep_a', limit)], next)).toEqual({ ep_a: 1 });
     });
   });
 });

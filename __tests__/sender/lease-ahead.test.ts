@@ -72,6 +72,38 @@ describe('leasing in advance', () => {
     expect(receiver.requests()).toHaveLength(200);
   });
 
+  test('spares turns where many endpoints wait, and gives each of them its turn', async () => {
+    const receiver = await startReceiver();
+    let underWay = 0;
+    let most = 0;
+    const { file, store, turns } = await recordedStore();
+    const sender = await startSender({ file, store, concurrency: 8, started: false });
+    for (let index = 0; index < 30; index++) {
+      receiver.answer(`/${index}`, async (_request, response) => {
+        underWay += 1;
+        most = Math.max(most, underWay);
+        await new Promise(setImmediate);
+        underWay -= 1;
+        response.end();
+      });
+      await sender.endpoints.create({ url: receiver.url(`/${index}`) });
+    }
+    await sender.sendMany(batch(4));
+    await sender.start();
+    await untilEmpty(sender);
+    expect(receiver.requests()).toHaveLength(120);
+    expect(most).toBeLessThanOrEqual(6);
+    expect(Math.max(...turns.map(({ leased }) => leased.length))).toBeGreaterThan(6);
+    expect(
+      new Set(
+        receiver
+          .requests()
+          .slice(0, 45)
+          .map(({ path }) => path),
+      ).size,
+    ).toBe(30);
+  });
+
   test('is given up for what waits too long, so that an edit by another process holds for it', async () => {
     const { receiver, file, turns, sender, endpoint, release } = await startHeld();
     const held = () =>

@@ -66,6 +66,7 @@ describe("an endpoint's rate", () => {
     await sender.endpoints.create({ url: receiver.url('/quick') });
     await sender.sendMany(messages(20));
     await receiver.waitFor(20, '/quick');
+    await receiver.waitFor(1, '/slow');
     expect(receiver.requests('/slow')).toHaveLength(1);
   });
 

@@ -183,6 +183,8 @@ describe.each(Object.entries(DATABASES))('%s', (_name, { open, whole, sorted, se
     });
     expect(plans.some((plan) => plan.includes('hookplane_deliveries_due'))).toBe(true);
     for (const plan of plans) expect(plan).not.toMatch(whole);
+    // Not each lane beside each endpoint.
+    for (const plan of plans) expect(plan).not.toMatch(/hookplane_endpoints_by_status/);
     for (const plan of plans.filter((each) => !each.startsWith('Update')))
       expect(plan).not.toMatch(/hookplane_deliveries_by_endpoint/);
   });

@@ -28,7 +28,7 @@ describe('steps', () => {
   it('that tell nothing keep nobody waiting where the driver pipelines, and are over when all are answered', async () => {
     const { queries, execute } = asked();
     let isOver = false;
-    const run = driveSteps(twoInserts(), execute, true).finally(() => {
+    const run = driveSteps(twoInserts(), execute, { pipelines: true }).finally(() => {
       isOver = true;
     });
     await eventually(() => expect(queries).toHaveLength(2));
@@ -58,12 +58,66 @@ describe('steps', () => {
         yield { kind: 'rows', query: { sql: 'select 1', parameters: [] } as never };
       })(),
       execute,
-      true,
+      { pipelines: true },
     );
     await eventually(() => expect(queries).toHaveLength(2));
     queries[0]!.fail(new Error('the cause'));
     queries[1]!.fail(new Error('what follows'));
     await expect(run).rejects.toThrow('the cause');
+  });
+});
+
+describe('the opening of a transaction', () => {
+  function* readsFirst(): Steps<string> {
+    yield { kind: 'rows', query: { sql: ' select 1', parameters: [] } as never };
+    yield* insertRows(INTO('hookplane_messages'), [['one']]);
+    return 'done';
+  }
+  const turnOfLoop = () => new Promise((resolve) => setImmediate(resolve));
+  function opened() {
+    let settle = { resolve: () => {}, reject: (_error: Error) => {} };
+    const opening = new Promise<void>((resolve, reject) => {
+      settle = { resolve, reject };
+    });
+    return { opening, ...settle };
+  }
+
+  it('goes with a first statement that only reads; what changes something waits for both', async () => {
+    const { queries, execute } = asked();
+    const { opening, resolve } = opened();
+    const run = driveSteps(readsFirst(), execute, { opening, pipelines: true });
+    expect(queries.map(({ text }) => text)).toEqual([' select 1']);
+    queries[0]!.answer();
+    await turnOfLoop();
+    expect(queries).toHaveLength(1);
+    resolve();
+    await eventually(() => expect(queries).toHaveLength(2));
+    queries[1]!.answer();
+    expect(await run).toBe('done');
+  });
+
+  it.each([
+    ['by a statement that changes something', twoInserts, true],
+    ['by any where the driver does not pipeline', readsFirst, false],
+  ])('is awaited %s', async (_, steps, pipelines) => {
+    const { queries, execute } = asked();
+    const { opening, reject } = opened();
+    const run = driveSteps(steps(), execute, { opening, pipelines });
+    await turnOfLoop();
+    expect(queries).toHaveLength(0);
+    reject(new Error('no transaction'));
+    await expect(run).rejects.toThrow('no transaction');
+    expect(queries).toHaveLength(0);
+  });
+
+  it('that fails ends it, whatever was read by then', async () => {
+    const { queries, execute } = asked();
+    const { opening, reject } = opened();
+    const run = driveSteps(readsFirst(), execute, { opening, pipelines: true });
+    queries[0]!.answer();
+    reject(new Error('no transaction'));
+    await expect(run).rejects.toThrow('no transaction');
+    expect(queries).toHaveLength(1);
   });
 });
 

@@ -16,7 +16,7 @@ export interface Lane {
   slowUntil: number | null;
   /** Above 0 while it has not answered well since it asked to be left alone. */
   slowStep: number;
-  /** Leased at this moment, by any process. */
+  /** Leased at this moment, by any process: counted where `maxInFlight` or `slowStep` asks for it, and else 0. */
   inFlight: number;
   maxInFlight: number | null;
   rateLimit: RateLimit | null;
@@ -34,7 +34,10 @@ export interface Shares {
 
 export interface LeaseRequest {
   leaseMs: number;
-  /** Decides whose turn it is. Called inside the transaction: pure, and quick. */
+  /**
+   * Decides whose turn it is. Called inside the transaction: pure, and quick. It may be called again with what is known
+   * better by then; the last answer counts.
+   */
   share(lanes: readonly Lane[]): Shares;
 }
 

@@ -86,7 +86,7 @@ export function endpointStoreContract(store: () => Store): void {
     });
 
     test('what is used of the rate stays so, under another limit too; without one nothing is', async () => {
-      const { id } = await addEndpoint(store(), { rateLimit: { perSecond: 2, burst: 4 } });
+      const { id } = await addEndpoint(store(), { rateLimit: { perSecond: 2, burst: 4 }, maxInFlight: 9 });
       for (let index = 0; index < 3; index++) await addMessage(store(), [id]);
       await lease(store(), { share: () => ({ quotas: new Map([[id, 2]]), nextAt: null }) });
       expect((await lanesAt(store(), T0))[0]).toMatchObject({ rateUsed: T0 + 1000, inFlight: 2 });

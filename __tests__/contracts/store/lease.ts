@@ -61,19 +61,23 @@ export function leaseContract(store: () => Store): void {
       expect(lanes).toEqual(expect.arrayContaining(expected));
     });
 
-    test('count what any worker has in flight, and what is due beside it', async () => {
-      const { id } = await addEndpoint(store());
+    test('count what any worker has in flight where there is a limit to it, and what is due beside it', async () => {
+      const { id } = await addEndpoint(store(), { maxInFlight: 5 });
+      const other = await addEndpoint(store());
       const [, second] = await addMessages(store(), id, 3);
+      await addMessages(store(), other.id, 2);
       await lease(store(), { owner: 'another', share: each(1) });
       const lanes = await lanesAt(store(), T0 + 10);
-      expect(lanes).toMatchObject([{ endpointId: id, inFlight: 1, dueAt: T0 + 1 }]);
+      expect(lanes).toHaveLength(2);
+      expect(lanes).toContainEqual(expect.objectContaining({ endpointId: id, inFlight: 1, dueAt: T0 + 1 }));
+      expect(lanes).toContainEqual(expect.objectContaining({ endpointId: other.id, inFlight: 0 }));
       await lease(store(), { now: T0 + 10 });
       expect(await lanesAt(store(), T0 + 10)).toEqual([]);
       expect(await deliveryOf(store(), second!, id)).toMatchObject({ status: 'pending' });
     });
 
     test('leave out leases that are over', async () => {
-      const { id } = await addEndpoint(store());
+      const { id } = await addEndpoint(store(), { maxInFlight: 5 });
       await addMessages(store(), id, 2);
       await lease(store(), { share: each(1) });
       const lanes = await lanesAt(store(), T0 + LEASE_MS);

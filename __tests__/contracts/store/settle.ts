@@ -327,7 +327,7 @@ export function settleContract(store: () => Store): void {
     const { id } = await addEndpoint(store(), { maxInFlight: 2 });
     const messageIds = await addMessages(store(), id, 4);
     const [first, second] = await lease(store(), { now: T0 + 9, share: each(2) });
-    const shown: Lane[] = [];
+    let shown: readonly Lane[] = [];
     const result = await turn(store(), {
       now: T0 + 9,
       settlements: [settlementOf(first!)],
@@ -335,7 +335,7 @@ export function settleContract(store: () => Store): void {
       lease: {
         leaseMs: LEASE_MS,
         share(lanes) {
-          shown.push(...lanes);
+          shown = lanes;
           return each(1)(lanes);
         },
       },

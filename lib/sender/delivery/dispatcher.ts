@@ -6,15 +6,20 @@ import type { ResolvedOptions } from '../options.js';
 import { countAttempt, countDuration, type Tally } from '../tally.js';
 import { announce } from './announce.js';
 import { type DeliverContext, deliver } from './deliver.js';
-import { type Load, type Served, type Shared, shareOut } from './lanes.js';
+import { type Load, mayTakePlace, nothingShared, type Requests, shareOut } from './lanes.js';
 import { expired, gatherNews, isLost, judge, lost, type Outcome } from './outcome.js';
+import { createServed } from './served.js';
 import { createAhead, createUnderWay, MAX_AHEAD_MS } from './under-way.js';
 
 const MAX_BACKOFF_MS = 30_000;
 /** How long requests that were cut off have to end. */
 const ABORT_MS = 1000;
-/** How long what has ended may wait to be settled together with more, while the requests do not have to wait. */
+/**
+ * How long what has ended may wait to be settled together with more, while the requests do not have to wait: longer where
+ * a turn takes long.
+ */
 const GATHER_MS = 10;
+const MAX_GATHER_MS = 30;
 const MAX_GATHERED = 256;
 /** The most that is leased in advance for one endpoint. */
 const MAX_AHEAD = 256;
@@ -70,6 +75,8 @@ export function createDispatcher({
   let wakeAgain = false;
   const served = createServed();
   let failures = 0;
+  /** What the last turn took. */
+  let turnMs = 0;
   let timer: NodeJS.Timeout | undefined;
   let gathering: NodeJS.Timeout | undefined;
   let drained: (() => void) | undefined;
@@ -113,7 +120,7 @@ export function createDispatcher({
     } finally {
       turning = false;
     }
-    if (!ahead.isEmpty()) delayMs = Math.min(delayMs, MAX_AHEAD_MS);
+    if (ahead.size() > 0) delayMs = Math.min(delayMs, MAX_AHEAD_MS);
     if (idle()) drained?.();
     if (running || unsettled()) timer = setTimeout(wake, Math.max(1, delayMs));
   }
@@ -129,15 +136,17 @@ export function createDispatcher({
     for (const leased of release) underWay.remove(leased);
     const free = running ? options.concurrency - underWay.size() : 0;
     if (free === 0 && batch.length === 0 && release.length === 0) return { nextAt: null, full: false };
+    const reserve = running ? mayReserve(batch) : 0;
     const load: Load = {
       ...underWay,
       free,
       concurrency: options.concurrency,
       ahead: mayLeaseAhead(batch),
+      reserve,
       after: served.last(),
       now,
     };
-    let shares: Shared = { ...NOTHING, served: served.last() };
+    let shares = nothingShared(served.last());
     const share = (lanes: readonly Lane[]): Shares => {
       shares = shareOut(lanes, load);
       return shares;
@@ -151,15 +160,16 @@ export function createDispatcher({
         settlements: batch.map(({ settlement }) => settlement),
         news: gatherNews(batch),
         release,
-        lease: free === 0 ? null : { leaseMs: options.leaseMs, share },
+        lease: free === 0 && reserve === 0 ? null : { leaseMs: options.leaseMs, share },
       });
     } catch (error) {
       ended = [...batch, ...ended];
       handedBack = [...release, ...handedBack];
-      for (const { leased } of batch) underWay.add(leased);
+      for (const { leased } of batch) underWay.hold(leased);
       throw error;
     }
-    countDuration(tally.turnDurations, performance.now() - began);
+    turnMs = performance.now() - began;
+    countDuration(tally.turnDurations, turnMs);
     served.remember(shares.served);
     let begun = 0;
     for (const leased of result.leased) {
@@ -180,9 +190,10 @@ export function createDispatcher({
   }
 
   function begin(leased: LeasedDelivery): void {
-    underWay.add(leased);
+    underWay.begin(leased);
     const now = options.now();
     if (leased.expiresAt <= now) {
+      underWay.end(leased);
       ended.push(expired(leased, now));
       wake();
       return;
@@ -190,6 +201,7 @@ export function createDispatcher({
     if (isLost(leased)) {
       const outcome = lost(leased, { schedule: options.retry, now, random: Math.random });
       countAttempt(tally, 'reset', 0);
+      underWay.end(leased);
       ended.push(outcome);
       wake();
       return;
@@ -197,6 +209,7 @@ export function createDispatcher({
     tally.inFlight += 1;
     void deliver(leased, delivery).then((result) => {
       tally.inFlight -= 1;
+      underWay.end(leased);
       const outcome = judge(leased, result, {
         schedule: options.retry,
         now: options.now(),
@@ -209,14 +222,28 @@ export function createDispatcher({
       }
       // It may have asked to be left alone, or been paused by this: only a turn can tell.
       if (outcome.settlement.status !== 'delivered') handedBack.push(...ahead.takeOf(leased.endpointId));
-      const next = running && ended.length < mostUnsettled ? ahead.next(leased.endpointId) : undefined;
+      const next = running && ended.length < mostUnsettled ? nextInPlaceOf(leased) : undefined;
       if (!next) {
         wake();
         return;
       }
       begin(next);
-      gathering ??= setTimeout(wake, GATHER_MS);
+      gathering ??= setTimeout(wake, Math.min(Math.max(GATHER_MS, 3 * turnMs), MAX_GATHER_MS));
     });
+  }
+
+  /** What was leased in advance and begins now: of the same endpoint, or of another whose turn it is. */
+  function nextInPlaceOf({ endpointId }: LeasedDelivery): LeasedDelivery | undefined {
+    const same = ahead.next(endpointId);
+    if (same || ahead.size() === 0) return same;
+    const { concurrency } = options;
+    const requests: Requests = { ...underWay, concurrency, free: concurrency - underWay.requests() };
+    return ahead.nextOfAny((leased) => mayTakePlace(leased, requests));
+  }
+
+  /** Twice as many as have just ended: as long as the next turn does not come, their requests find what begins next. */
+  function mayReserve(batch: readonly Outcome[]): number {
+    return Math.max(0, Math.min(options.concurrency, 2 * batch.length) - ahead.size());
   }
 
   /** For each endpoint twice as many as have just ended: its requests then find their next one without a turn. */
@@ -265,30 +292,6 @@ export function createDispatcher({
       wake();
       await emptyWithin(ABORT_MS);
       clearTimeout(timer);
-    },
-  };
-}
-
-const NOTHING = {
-  quotas: new Map<string, number>(),
-  rooms: new Map<string, number>(),
-  total: 0,
-  withheld: false,
-  nextAt: null,
-};
-
-/** The last lane of very many tenants is not worth remembering: those who have waited longest come round again. */
-const MAX_REMEMBERED_TENANTS = 10_000;
-
-function createServed() {
-  let tenantId: Served['tenantId'];
-  const endpointByTenant = new Map<string | null, string>();
-  return {
-    last: (): Served => ({ tenantId, endpointByTenant }),
-    remember(served: Served) {
-      tenantId = served.tenantId;
-      if (endpointByTenant.size > MAX_REMEMBERED_TENANTS) endpointByTenant.clear();
-      for (const [tenant, endpoint] of served.endpointByTenant) endpointByTenant.set(tenant, endpoint);
     },
   };
 }

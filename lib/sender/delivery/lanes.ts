@@ -1,5 +1,5 @@
 import { bucketTokens, spendTokens } from '../../model/rate-limit.js';
-import type { Lane, Shares } from '../../store/store.js';
+import type { Lane, LeasedDelivery, Shares } from '../../store/store.js';
 
 /** The share of a process's requests that one endpoint, and one tenant, may hold while others may come. */
 const ENDPOINT_SHARE = 1 / 2;
@@ -10,15 +10,20 @@ const TENANT_SHARE = 3 / 4;
  */
 const SPARE_SHARE = 1 / 8;
 
-export interface Load {
-  /** How many more requests this process may have under way. */
+/** What a process has under way. */
+export interface Requests {
+  /** How many more requests it may have. */
   free: number;
   concurrency: number;
-  /** What this process has under way, by endpoint and by tenant. */
   byEndpoint: ReadonlyMap<string, number>;
   byTenant: ReadonlyMap<string | null, number>;
+}
+
+export interface Load extends Requests {
   /** How many each endpoint may be given in advance, beyond its room, where nobody else needs the requests. */
   ahead: ReadonlyMap<string, number>;
+  /** How many may be given in advance in all, in turn, each within its own room. */
+  reserve: number;
   after: Served;
   now: number;
 }
@@ -38,6 +43,10 @@ export interface Shared extends Shares {
   /** Whether somebody got less than its room so that something is spared. */
   withheld: boolean;
   served: Served;
+}
+
+export function nothingShared(served: Served): Shared {
+  return { quotas: new Map(), rooms: new Map(), total: 0, withheld: false, nextAt: null, served };
 }
 
 interface Turn {
@@ -92,38 +101,56 @@ export function shareOut(lanes: readonly Lane[], load: Load): Shared {
 
   let free = load.free;
   let withheld = false;
-  const spare = Math.floor(load.concurrency * SPARE_SHARE);
-  const isSpared = (left: number, held: number) => left <= spare && held >= left;
   const isWithheld = (tenant: TenantTurns, { lane, held, quota }: Turn): boolean => {
     // Its ceiling is what its owner wants.
     if (lane.maxInFlight !== null) return false;
-    if (isSpared(ceiling(load, TENANT_SHARE) - tenant.held, held + quota)) return true;
-    const is = isSpared(free, tenant.held);
+    if (isSpared(load, ceiling(load, TENANT_SHARE) - tenant.held, held + quota)) return true;
+    const is = isSpared(load, free, tenant.held);
     withheld ||= is;
     return is;
   };
   let lastTenant = load.after.tenantId;
   const endpointByTenant = new Map<string | null, string>();
-  const rooms = new Map<string, number>();
   const inTurn = behind(
     sortBy([...tenants.values()], ({ tenantId }) => tenantId ?? ''),
     lastTenant,
   );
-  for (let served = true; served && free > 0; ) {
-    served = false;
-    for (const tenant of inTurn) {
-      const turn = free > 0 && tenant.left > 0 ? nextTurn(tenant, isWithheld) : undefined;
-      if (!turn) continue;
-      turn.quota += 1;
-      tenant.held += 1;
-      tenant.left -= 1;
-      free -= 1;
-      served = true;
-      lastTenant = tenant.tenantId;
-      endpointByTenant.set(tenant.tenantId, turn.lane.endpointId);
-      rooms.set(turn.lane.endpointId, turn.quota);
+  function giveOut(next: (tenant: TenantTurns) => Turn | undefined, give: (turn: Turn) => void): void {
+    for (let served = true; served; ) {
+      served = false;
+      for (const tenant of inTurn) {
+        const turn = next(tenant);
+        if (!turn) continue;
+        turn.quota += 1;
+        tenant.held += 1;
+        tenant.left -= 1;
+        give(turn);
+        served = true;
+        lastTenant = tenant.tenantId;
+        endpointByTenant.set(tenant.tenantId, turn.lane.endpointId);
+      }
     }
   }
+  const rooms = new Map<string, number>();
+  giveOut(
+    (tenant) => (free > 0 && tenant.left > 0 ? nextTurn(tenant, isWithheld) : undefined),
+    ({ lane, quota }) => {
+      free -= 1;
+      rooms.set(lane.endpointId, quota);
+    },
+  );
+  const quotas = new Map(rooms);
+  let { reserve } = load;
+  giveOut(
+    // Its tenant may have what it may: one of the tenant's ends first.
+    (tenant) => (reserve > 0 ? nextTurn(tenant, (_, { lane }) => spendsTokens(lane)) : undefined),
+    ({ lane, quota }) => {
+      reserve -= 1;
+      quotas.set(lane.endpointId, quota);
+    },
+  );
+  const othersWait = withheld || free === 0 || (reserve === 0 && load.reserve > 0);
+  if (!othersWait) addAhead(quotas, rooms, lanes, load);
   // A lane may owe less than it was given, and its requests may take long: the rest is asked for when there is a token.
   const waitForTokens = (limit: Lane['rateLimit'], used: Lane['rateUsed'], given: number) => {
     if (!limit || given === 0) return;
@@ -140,7 +167,7 @@ export function shareOut(lanes: readonly Lane[], load: Load): Shared {
     waitForTokens(tenantRateLimit, tenantRateUsed, given);
   }
   return {
-    quotas: free > 0 && !withheld ? withAhead(rooms, lanes, load) : rooms,
+    quotas,
     rooms,
     withheld,
     // Not by spreading into Math.min, which fails on very many.
@@ -150,21 +177,49 @@ export function shareOut(lanes: readonly Lane[], load: Load): Shared {
   };
 }
 
-/** Nothing in advance for those that are held to a limit: what is leased counts against it. */
-function withAhead(
+/** Whether one of the endpoint may begin in the place of another that has ended, by the shares of {@link shareOut}. */
+export function mayTakePlace(
+  { target: { endpoint }, message: { tenantId } }: LeasedDelivery,
+  requests: Requests,
+): boolean {
+  const ofEndpoint = requests.byEndpoint.get(endpoint.id) ?? 0;
+  const ofTenant = requests.byTenant.get(tenantId) ?? 0;
+  const left = ceiling(requests, TENANT_SHARE) - ofTenant;
+  if (left <= 0) return false;
+  if (endpoint.maxInFlight !== null) return true;
+  return (
+    ofEndpoint < ceiling(requests, ENDPOINT_SHARE) &&
+    !isSpared(requests, left, ofEndpoint) &&
+    !isSpared(requests, requests.free, ofTenant)
+  );
+}
+
+/** Whether the last of what is left is for whoever holds less. */
+function isSpared({ concurrency }: Requests, left: number, held: number): boolean {
+  return left <= Math.floor(concurrency * SPARE_SHARE) && held >= left;
+}
+
+/** Whether what is leased of the lane costs it something, so that nothing is leased in vain. */
+function spendsTokens(lane: Lane): boolean {
+  return lane.rateLimit !== null || lane.tenantRateLimit !== null || lane.slowStep > 0;
+}
+
+/**
+ * Adds what begins when a request of the lane's ends: there has to be one. Nothing in advance for those that are held to a
+ * limit: what is leased counts against it.
+ */
+function addAhead(
+  quotas: Map<string, number>,
   rooms: ReadonlyMap<string, number>,
   lanes: readonly Lane[],
   { ahead, byEndpoint }: Load,
-): Map<string, number> {
-  const quotas = new Map(rooms);
+): void {
   for (const lane of lanes) {
     const more = ahead.get(lane.endpointId) ?? 0;
-    // It begins when a request of the lane's ends: there has to be one.
     const moves = rooms.has(lane.endpointId) || byEndpoint.has(lane.endpointId);
-    const limited = lane.maxInFlight !== null || lane.rateLimit || lane.tenantRateLimit || lane.slowStep > 0;
-    if (more > 0 && moves && !limited) quotas.set(lane.endpointId, (rooms.get(lane.endpointId) ?? 0) + more);
+    if (more > 0 && moves && lane.maxInFlight === null && !spendsTokens(lane))
+      quotas.set(lane.endpointId, (rooms.get(lane.endpointId) ?? 0) + more);
   }
-  return quotas;
 }
 
 function nextTurn(
@@ -197,8 +252,8 @@ function roomOf(lane: Lane, load: Load): { room: number; nextAt: number | null }
   };
 }
 
-function ceiling(load: Load, share: number): number {
-  return Math.max(1, Math.ceil(load.concurrency * share));
+function ceiling({ concurrency }: Requests, share: number): number {
+  return Math.max(1, Math.ceil(concurrency * share));
 }
 
 function sortBy<T>(items: readonly T[], key: (item: T) => string): T[] {

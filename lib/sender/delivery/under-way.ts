@@ -5,6 +5,12 @@ export function createUnderWay() {
   const all = new Map<string, LeasedDelivery>();
   const byEndpoint = new Map<string, number>();
   const byTenant = new Map<string | null, number>();
+  let requests = 0;
+  function countRequest({ endpointId, message }: LeasedDelivery, change: number): void {
+    requests += change;
+    count(byEndpoint, endpointId, change);
+    count(byTenant, message.tenantId, change);
+  }
   function count<Key>(counts: Map<Key, number>, key: Key, change: number): void {
     const next = (counts.get(key) ?? 0) + change;
     if (next === 0) counts.delete(key);
@@ -13,7 +19,9 @@ export function createUnderWay() {
   return {
     byEndpoint,
     byTenant,
+    /** With what has ended and is not settled. */
     size: () => all.size,
+    requests: () => requests,
     held: (): readonly LeasedDelivery[] => [...all.values()],
     /** Whether it is under way already; then it is so under the newer lease. */
     renew(leased: LeasedDelivery): boolean {
@@ -21,15 +29,20 @@ export function createUnderWay() {
       if (known) known.fence = leased.fence;
       return known !== undefined;
     },
-    add(leased: LeasedDelivery) {
+    /** Its request begins. */
+    begin(leased: LeasedDelivery) {
       all.set(keyOf(leased), leased);
-      count(byEndpoint, leased.endpointId, 1);
-      count(byTenant, leased.message.tenantId, 1);
+      countRequest(leased, 1);
+    },
+    /** Its request has ended; it is held until it is settled. */
+    end(leased: LeasedDelivery) {
+      countRequest(leased, -1);
+    },
+    hold(leased: LeasedDelivery) {
+      all.set(keyOf(leased), leased);
     },
     remove(leased: LeasedDelivery) {
-      if (!all.delete(keyOf(leased))) return;
-      count(byEndpoint, leased.endpointId, -1);
-      count(byTenant, leased.message.tenantId, -1);
+      all.delete(keyOf(leased));
     },
   };
 }
@@ -48,29 +61,34 @@ interface Waiting {
 }
 
 /**
- * What is leased in advance, by endpoint. It is not under way: it begins when a request to the same endpoint ends, and
- * takes its place.
+ * What is leased in advance, by endpoint. It is not under way: it begins when a request ends, of the same endpoint or, if
+ * it may, of another, and takes its place.
  */
 export function createAhead() {
   const byEndpoint = new Map<string, Waiting[]>();
+  let size = 0;
 
   /** Takes the first `count` of an endpoint's. */
   function take(endpointId: string, count: number): LeasedDelivery[] {
     const waiting = byEndpoint.get(endpointId) ?? [];
     const taken = waiting.splice(0, count);
-    if (waiting.length === 0) byEndpoint.delete(endpointId);
+    size -= taken.length;
+    // Those of another endpoint come first the next time.
+    byEndpoint.delete(endpointId);
+    if (waiting.length > 0) byEndpoint.set(endpointId, waiting);
     return taken.map(({ leased }) => leased);
   }
 
   const isStale = ({ since }: Waiting) => performance.now() - since > MAX_AHEAD_MS;
 
   return {
-    isEmpty: () => byEndpoint.size === 0,
+    size: () => size,
     held: () => [...byEndpoint.values()].flatMap((waiting) => waiting.map(({ leased }) => leased)),
     count: (endpointId: string) => byEndpoint.get(endpointId)?.length ?? 0,
     add(leased: LeasedDelivery) {
       const waiting = byEndpoint.get(leased.endpointId);
       const since = performance.now();
+      size += 1;
       if (waiting) waiting.push({ leased, since });
       else byEndpoint.set(leased.endpointId, [{ leased, since }]);
     },
@@ -78,6 +96,12 @@ export function createAhead() {
     next(endpointId: string): LeasedDelivery | undefined {
       const first = byEndpoint.get(endpointId)?.[0];
       return first && !isStale(first) ? take(endpointId, 1)[0] : undefined;
+    },
+    /** The next one of any endpoint of which another may begin. */
+    nextOfAny(mayBegin: (leased: LeasedDelivery) => boolean): LeasedDelivery | undefined {
+      for (const [endpointId, [first]] of byEndpoint)
+        if (first && !isStale(first) && mayBegin(first.leased)) return take(endpointId, 1)[0];
+      return undefined;
     },
     takeOf: (endpointId: string) => take(endpointId, Number.POSITIVE_INFINITY),
     takeAll: () => [...byEndpoint.keys()].flatMap((endpointId) => take(endpointId, Number.POSITIVE_INFINITY)),

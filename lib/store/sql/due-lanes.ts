@@ -1,123 +1,150 @@
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Lane } from '../store.js';
 import type { SqlDialect } from './dialect.js';
-import { IS_ACTIVE, LEASED_ROWS, lanesOf, WAITING_ROWS } from './lanes.js';
+import { IS_ACTIVE, LEASED_ROWS, lanesNamed, WAITING_ROWS } from './lanes.js';
 import { lockFree } from './locks.js';
 import { toRateLimit } from './rows.js';
 import type { EndpointRow, Tables } from './schema.js';
 import { rawRows, type Steps } from './steps.js';
 
+export interface DueLanes {
+  lanes: Lane[];
+  /** Those that have something that is leased for longer than its lease. */
+  abandoned: Set<string>;
+  /** When something else will be due. */
+  nextAt: number | null;
+}
+
 /**
- * What sharing has to know of the lanes of these endpoints, and what a delivery has to know of its endpoint. A paused
- * endpoint's lane is passed over, which is all that holds its deliveries; and so is one with a limit that another worker
- * counts at this moment.
+ * The lanes with due work, as sharing has to know them. A paused endpoint's lane is passed over, which is all that holds
+ * its deliveries.
  */
-export function* readDueLanes(
+export function* findDueLanes(db: Kysely<Tables>, now: number): Steps<DueLanes> {
+  const found = yield* findLanes(db, now);
+  const lanes = new Map<string, Lane>();
+  const abandoned = new Set<string>();
+  let nextAt: number | null = null;
+  for (const row of found) {
+    if (row.id === null) {
+      nextAt = row.first_due;
+      continue;
+    }
+    if (row.abandoned) abandoned.add(row.id);
+    const known = lanes.get(row.id);
+    if (!known || row.first_due < known.dueAt) lanes.set(row.id, toLane(row));
+  }
+  return { lanes: [...lanes.values()], abandoned, nextAt };
+}
+
+/** Whether what is leased of the lane counts against a limit. */
+export function isLimited(lane: Lane): boolean {
+  // One at a time goes to an endpoint that has asked to be left alone.
+  return countsOwn(lane) || lane.tenantRateLimit !== null;
+}
+
+function countsOwn(lane: Lane): boolean {
+  return lane.rateLimit !== null || lane.maxInFlight !== null || lane.slowStep > 0;
+}
+
+/**
+ * Keeps other workers from counting these lanes with limits until the transaction ends, and reads them again: what others
+ * have counted until then is seen. Without those that another counts at this moment, and those that are not active any
+ * more.
+ */
+export function* holdLimits(
   db: Kysely<Tables>,
   dialect: SqlDialect,
-  endpointIds: readonly string[],
+  lanes: readonly Lane[],
   now: number,
-): Steps<{ rows: LaneRow[]; passedOver: boolean }> {
-  const rows = yield* readLanes(db, dialect, endpointIds, now);
-  const limited = dialect.concurrent ? rows.filter((row) => countsOwn(row) || countsTenant(row)) : [];
-  if (limited.length === 0) return { rows, passedOver: false };
-  const tenants = yield* lockFree(db, dialect, 'hookplane_tenants', [
-    ...new Set(limited.flatMap((row) => (countsTenant(row) ? (row.tenant_id ?? []) : []))),
-  ]);
-  const own = limited.filter(countsOwn).map(({ id }) => id);
+): Steps<Lane[]> {
+  const tenantIds = lanes.flatMap((lane) => (lane.tenantRateLimit ? (lane.tenantId ?? []) : []));
+  const tenants = yield* lockFree(db, dialect, 'hookplane_tenants', tenantIds);
+  const own = lanes.filter(countsOwn).map(({ endpointId }) => endpointId);
   const endpoints = yield* lockFree(db, dialect, 'hookplane_endpoints', own);
-  const free = limited.filter(
-    (row) =>
-      (!countsOwn(row) || endpoints.has(row.id)) && (!countsTenant(row) || tenants.has(row.tenant_id ?? '')),
+  const held = lanes.filter(
+    (lane) =>
+      (!countsOwn(lane) || endpoints.has(lane.endpointId)) &&
+      (!lane.tenantRateLimit || tenants.has(lane.tenantId ?? '')),
   );
-  // Read again under the lock: what another worker has counted until then is seen.
-  const counted = yield* readLanes(
-    db,
-    dialect,
-    free.map(({ id }) => id),
-    now,
+  if (held.length === 0) return [];
+  const ids = dialect.tableOf(
+    held.map(({ endpointId, dueAt }) => [endpointId, dueAt]),
+    { id: 'text', first_due: 'integer' },
   );
-  const current = new Map(counted.map((row) => [row.id, row]));
-  const counts = new Set(limited.map(({ id }) => id));
-  return {
-    rows: rows.flatMap((row) => (counts.has(row.id) ? (current.get(row.id) ?? []) : row)),
-    passedOver: free.length < limited.length,
-  };
+  const active = sql`(select id, first_due, 0 as abandoned from ${ids} as lane where ${IS_ACTIVE})`;
+  const rows = yield* rawRows(db, sql<LaneRow>`${lanesAs(active, now)}`);
+  return rows.map(toLane);
 }
 
-function countsOwn(row: LaneRow): boolean {
-  // One at a time goes to an endpoint that has asked to be left alone.
-  return row.rate_per_second !== null || row.max_in_flight !== null || row.slow_step > 0;
-}
-
-function countsTenant(row: LaneRow): boolean {
-  return row.tenant_rate_per_second !== null;
-}
-
-export interface LaneRow extends EndpointRow {
-  in_flight: number;
+interface LaneRow
+  extends Pick<
+    EndpointRow,
+    | 'id'
+    | 'tenant_id'
+    | 'slow_until'
+    | 'slow_step'
+    | 'max_in_flight'
+    | 'rate_per_second'
+    | 'rate_burst'
+    | 'rate_used'
+  > {
+  first_due: number;
+  abandoned: number;
+  /** null where no limit asks for it. */
+  in_flight: number | null;
   tenant_rate_per_second: number | null;
   tenant_rate_burst: number | null;
   tenant_rate_used: number | null;
 }
 
-/** Lanes, each with the time when its first delivery that nobody holds was or is due. */
-export function* findLanes(db: Kysely<Tables>): Steps<Map<string, number>> {
-  const found = yield* rawRows(
-    db,
-    sql<{ id: string; first_due: number }>`
-      ${lanesOf(WAITING_ROWS)}
-      select lane.id,
-        (select min(due_at) from hookplane_deliveries where endpoint_id = lane.id and ${WAITING_ROWS}) as first_due
-      from lane where lane.id is not null and ${IS_ACTIVE}`,
-  );
-  return new Map(found.map((row) => [row.id, row.first_due]));
-}
-
-/** The same for what is leased for longer than its lease, of which there is hardly ever any. */
-export function* findAbandoned(db: Kysely<Tables>, now: number): Steps<Map<string, number>> {
-  const found = yield* rawRows(
-    db,
-    sql<{ id: string; first_due: number | null }>`
-      ${lanesOf(LEASED_ROWS)}
-      select lane.id,
-        (select min(due_at) from hookplane_deliveries where endpoint_id = lane.id and lease_until <= ${now}) as first_due
-      from lane where lane.id is not null and ${IS_ACTIVE}`,
-  );
-  return new Map(found.flatMap((row) => (row.first_due === null ? [] : [[row.id, row.first_due]])));
-}
-
-function* readLanes(
-  db: Kysely<Tables>,
-  dialect: SqlDialect,
-  endpointIds: readonly string[],
-  now: number,
-): Steps<LaneRow[]> {
-  if (endpointIds.length === 0) return [];
-  const ids = dialect.tableOf(
-    endpointIds.map((id) => [id]),
-    { id: 'text' },
-  );
+/**
+ * Lanes that are due, each with the time since when it is; one that has both what nobody holds and what is leased for
+ * longer than its lease, twice. A row without an id tells when the first of the others will be due.
+ */
+function* findLanes(db: Kysely<Tables>, now: number): Steps<(LaneRow | NextDue)[]> {
   return yield* rawRows(
     db,
-    sql<LaneRow>`
-      select e.*, t.rate_per_second as tenant_rate_per_second, t.rate_burst as tenant_rate_burst,
-        t.rate_used as tenant_rate_used,
-        (select count(*) from hookplane_deliveries where endpoint_id = e.id and lease_until > ${now}) as in_flight
-      from hookplane_endpoints e left join hookplane_tenants t on t.id = e.tenant_id
-      where e.id in (select id from ${ids} as r) and e.status = 'active'
-      order by e.id`,
+    sql<LaneRow | NextDue>`
+      with recursive ${lanesNamed('waiting', WAITING_ROWS)}, ${lanesNamed('leased', LEASED_ROWS)},
+      lanes(id, first_due, abandoned) as materialized (
+        select lane.id,
+          (select min(due_at) from hookplane_deliveries where endpoint_id = lane.id and ${WAITING_ROWS}), 0
+        from waiting as lane where lane.id is not null and ${IS_ACTIVE}
+        union all
+        select lane.id,
+          (select min(due_at) from hookplane_deliveries where endpoint_id = lane.id and lease_until <= ${now}), 1
+        from leased as lane where lane.id is not null and ${IS_ACTIVE})
+      ${lanesAs(
+        sql`(
+        select id, first_due, abandoned from lanes where first_due <= ${now}
+        union all
+        select null, min(first_due), 0 from lanes where first_due > ${now})`,
+        now,
+      )}`,
   );
 }
 
-export function toLane(row: LaneRow, dueAt: number): Lane {
+type NextDue = { id: null; first_due: number | null; abandoned: number };
+
+function lanesAs(lanes: RawBuilder<unknown>, now: number): RawBuilder<unknown> {
+  return sql`
+      select lane.id, lane.first_due, lane.abandoned, e.tenant_id, e.slow_until, e.slow_step, e.max_in_flight,
+        e.rate_per_second, e.rate_burst, e.rate_used, t.rate_per_second as tenant_rate_per_second,
+        t.rate_burst as tenant_rate_burst, t.rate_used as tenant_rate_used,
+        case when e.max_in_flight is not null or e.slow_step > 0 then
+          (select count(*) from hookplane_deliveries where endpoint_id = e.id and lease_until > ${now}) end as in_flight
+      from ${lanes} as lane left join hookplane_endpoints e on e.id = lane.id
+      left join hookplane_tenants t on t.id = e.tenant_id`;
+}
+
+function toLane(row: LaneRow): Lane {
   return {
     endpointId: row.id,
     tenantId: row.tenant_id,
-    dueAt,
+    dueAt: row.first_due,
     slowUntil: row.slow_until,
     slowStep: row.slow_step,
-    inFlight: row.in_flight,
+    inFlight: row.in_flight ?? 0,
     maxInFlight: row.max_in_flight,
     rateLimit: toRateLimit(row.rate_per_second, row.rate_burst),
     rateUsed: row.rate_used,

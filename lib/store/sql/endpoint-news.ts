@@ -70,13 +70,14 @@ function* forgetTrouble(
 
 /** Answers the endpoint if the news paused it. */
 function* applyNews(db: Kysely<Tables>, news: EndpointNews, now: number): Steps<Endpoint[]> {
-  const endpoint = newsOf(db, news);
   if (!news.succeeded && news.failedAt !== null) {
-    yield* changesOf(endpoint.set({ failing_since: news.failedAt }).where('failing_since', 'is', null));
+    yield* changesOf(
+      newsOf(db, news).set({ failing_since: news.failedAt }).where('failing_since', 'is', null),
+    );
   }
   if (news.slowUntil !== null) {
     yield* changesOf(
-      endpoint.set({
+      newsOf(db, news).set({
         slow_step: sql<number>`case when slow_step > ${news.slowStep} then slow_step else ${news.slowStep + 1} end`,
         slow_until: sql<number>`case when slow_until > ${news.slowUntil} then slow_until else ${news.slowUntil} end`,
       }),

@@ -12,18 +12,26 @@ export function waitingFor(endpointId: RawBuilder<unknown> | string): RawBuilder
   return sql`endpoint_id = ${endpointId} and ${WAITING_ROWS} and due_at >= 0`;
 }
 
-/** Holds of an active endpoint's lane. That a paused one's is passed over is all that holds its deliveries. */
-export const IS_ACTIVE = sql`exists (select 1 from hookplane_endpoints where id = lane.id and status = 'active')`;
+/**
+ * Holds of an active endpoint's lane. That a paused one's is passed over is all that holds its deliveries. A value that is
+ * looked up, and not an `exists`, which PostgreSQL may make a join of each lane with every endpoint.
+ */
+export const IS_ACTIVE = sql`(select status from hookplane_endpoints where id = lane.id) = 'active'`;
+
+/** Begins a statement with `lane`, the endpoints that have such rows, and a null at its end. */
+export function lanesOf(rows: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`with recursive ${lanesNamed('lane', rows)}`;
+}
 
 /**
- * Begins a statement with `lane`, the endpoints that have such rows, and a null at its end. It hops from endpoint to
- * endpoint over the index, one look-up each, however many rows each has.
+ * The same under a name, for a `with recursive`. It hops from endpoint to endpoint over the index, one look-up each,
+ * however many rows each has.
  */
-export function lanesOf(rows: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`
-    with recursive lane(id) as (
+export function lanesNamed(name: string, rows: RawBuilder<unknown>): RawBuilder<unknown> {
+  const lane = sql.raw(name);
+  return sql`${lane}(id) as (
       select min(endpoint_id) from hookplane_deliveries where ${rows}
       union all
-      select (select min(endpoint_id) from hookplane_deliveries where ${rows} and endpoint_id > lane.id)
-      from lane where lane.id is not null)`;
+      select (select min(endpoint_id) from hookplane_deliveries where ${rows} and endpoint_id > ${lane}.id)
+      from ${lane} where ${lane}.id is not null)`;
 }

@@ -1,10 +1,10 @@
 import { type Kysely, sql } from 'kysely';
 import { spendTokens } from '../../model/rate-limit.js';
-import type { DeliveryTarget, Lane, LeasedDelivery, LeaseRequest, Shares } from '../store.js';
+import type { DeliveryTarget, Lane, LeasedDelivery, LeaseRequest } from '../store.js';
 import type { SqlDialect } from './dialect.js';
-import { findAbandoned, findLanes, type LaneRow, readDueLanes, toLane } from './due-lanes.js';
+import { findDueLanes, holdLimits, isLimited } from './due-lanes.js';
 import { fromJson, toEndpoint } from './rows.js';
-import type { MessageRow, PayloadRow, Tables } from './schema.js';
+import type { EndpointRow, MessageRow, PayloadRow, Tables } from './schema.js';
 import { changesOf, rawRows, type Steps } from './steps.js';
 import { take, type TakeOrder, type Taken } from './take.js';
 
@@ -20,25 +20,33 @@ export function* lease(
   dialect: SqlDialect,
   { owner, now, leaseMs, share }: LeaseRequest & { owner: string; now: number },
 ): Steps<{ leased: LeasedDelivery[]; nextAt: number | null }> {
-  const waiting = yield* findLanes(db);
-  const abandoned = yield* findAbandoned(db, now);
-  const dueAt = (id: string) => Math.min(waiting.get(id) ?? Infinity, abandoned.get(id) ?? Infinity);
-  const dueIds = [...new Set([...waiting.keys(), ...abandoned.keys()])].filter((id) => dueAt(id) <= now);
-  const { rows, passedOver } = yield* readDueLanes(db, dialect, dueIds, now);
-  const due = rows.map((row) => toLane(row, dueAt(row.id)));
-  const shares = share(due);
-  const targets = yield* readTargets(db, dialect, rows, shares, now);
+  const due = yield* findDueLanes(db, now);
+  const { abandoned } = due;
+  let { lanes } = due;
+  let shares = share(lanes);
+  const later = [due.nextAt, shares.nextAt];
+  const limited = dialect.concurrent
+    ? lanes.filter((lane) => isLimited(lane) && shares.quotas.has(lane.endpointId))
+    : [];
+  if (limited.length > 0) {
+    const held = yield* holdLimits(db, dialect, limited, now);
+    lanes = [...lanes.filter((lane) => !isLimited(lane)), ...held];
+    shares = share(lanes);
+    later.push(shares.nextAt, held.length < limited.length ? now + COUNTED_MS : null);
+  }
+  const targets = yield* readTargets(db, dialect, [...shares.quotas.keys()], now);
 
-  const orders = [...targets].map(([endpointId, { endpoint }]): TakeOrder => {
-    const longest =
-      endpoint.timeoutMs === null ? leaseMs : Math.max(leaseMs, endpoint.timeoutMs + SETTLING_MS);
-    const quota = shares.quotas.get(endpointId) ?? 0;
-    return { endpointId, quota, until: now + longest, abandoned: abandoned.has(endpointId) };
+  const orders = [...shares.quotas].flatMap(([endpointId, quota]): TakeOrder[] => {
+    const target = targets.get(endpointId);
+    if (!target) return [];
+    const { timeoutMs } = target.endpoint;
+    const longest = timeoutMs === null ? leaseMs : Math.max(leaseMs, timeoutMs + SETTLING_MS);
+    return [{ endpointId, quota, until: now + longest, abandoned: abandoned.has(endpointId) }];
   });
   const taken = yield* take(db, dialect, orders, { owner, now });
   const counts = new Map<string, number>();
   for (const row of taken) counts.set(row.endpoint_id, (counts.get(row.endpoint_id) ?? 0) + 1);
-  yield* spendRates(db, due, counts, now);
+  yield* spendRates(db, lanes, counts, now);
 
   const messages = yield* readMessages(db, dialect, taken);
   const leased = taken.flatMap((row): LeasedDelivery[] => {
@@ -62,50 +70,42 @@ export function* lease(
       },
     ];
   });
-  const later = [...waiting.values()].filter((firstDue) => firstDue > now);
-  if (shares.nextAt !== null) later.push(shares.nextAt);
-  if (passedOver) later.push(now + COUNTED_MS);
-  return { leased, nextAt: earliest(later) };
+  const times = later.filter((time) => time !== null);
+  return { leased, nextAt: times.length > 0 ? Math.min(...times) : null };
 }
 
-/** Not by spreading into Math.min, which fails on very many. */
-function earliest(times: readonly number[]): number | null {
-  return times.reduce<number | null>((first, time) => (first === null || time < first ? time : first), null);
-}
-
-/** The endpoints of the lanes that have a share, with the secrets that sign at this moment. */
+/** The endpoints, with the secrets that sign at this moment; without those that are deleted meanwhile. */
 function* readTargets(
   db: Kysely<Tables>,
   dialect: SqlDialect,
-  rows: readonly LaneRow[],
-  { quotas }: Shares,
+  endpointIds: readonly string[],
   now: number,
 ): Steps<Map<string, DeliveryTarget>> {
   const targets = new Map<string, DeliveryTarget>();
-  for (const row of rows) {
-    if (!quotas.has(row.id)) continue;
-    targets.set(row.id, {
-      endpoint: toEndpoint(row),
-      secrets: [],
-      failingSince: row.failing_since,
-      slowStep: row.slow_step,
-    });
-  }
-  if (targets.size === 0) return targets;
+  if (endpointIds.length === 0) return targets;
   const ids = dialect.tableOf(
-    [...targets.keys()].map((id) => [id]),
+    endpointIds.map((id) => [id]),
     { id: 'text' },
   );
-  const secrets = yield* rawRows(
+  const found = yield* rawRows(
     db,
-    sql<{ endpoint_id: string; id: string; secret: string }>`
-    select s.endpoint_id, s.id, s.secret from hookplane_endpoint_secrets s
+    sql<EndpointRow & { secret_id: string; secret: string }>`
+    select e.*, s.id as secret_id, s.secret from hookplane_endpoint_secrets s
+    join hookplane_endpoints e on e.id = s.endpoint_id
     where s.endpoint_id in (select id from ${ids} as r) and (s.expires_at is null or s.expires_at > ${now})
     order by s.created_at desc, s.id desc`,
   );
-  for (const { endpoint_id, ...secret } of secrets) targets.get(endpoint_id)?.secrets.push(secret);
-  // An endpoint has a secret until it is deleted: another transaction has done so since the lanes were read.
-  for (const [id, { secrets }] of targets) if (secrets.length === 0) targets.delete(id);
+  for (const { secret_id: id, secret, ...row } of found) {
+    const target = targets.get(row.id);
+    if (target) target.secrets.push({ id, secret });
+    else
+      targets.set(row.id, {
+        endpoint: toEndpoint(row),
+        secrets: [{ id, secret }],
+        failingSince: row.failing_since,
+        slowStep: row.slow_step,
+      });
+  }
   return targets;
 }
 

@@ -80,8 +80,12 @@ export function connectPostgres({
   const statementOf = createStatements(schema, prepare);
   const deadlineMs = statementTimeoutMs + GRACE_MS;
   const begin = beginning('read write', statementTimeoutMs, BY_INDEX);
-  const beginRead = beginning('read only', statementTimeoutMs);
-  const beginWalk = beginning('read only', statementTimeoutMs, [...BY_INDEX, ...IN_ORDER]);
+  const relaxed = `${begin}; set local synchronous_commit = off`;
+  const reading = { begin: beginning('read only', statementTimeoutMs), reads: true, timeoutMs: deadlineMs };
+  const walking = {
+    ...reading,
+    begin: beginning('read only', statementTimeoutMs, [...BY_INDEX, ...IN_ORDER]),
+  };
   const inSavepoint = withinSavepoint(schema);
   const watched = new WeakSet<PostgresClient>();
 
@@ -103,6 +107,7 @@ export function connectPostgres({
     const client = await connectWithin(pool);
     watch(client);
     let lost = false;
+    let after: Promise<unknown> | undefined;
 
     async function query(text: string, values?: readonly unknown[], name?: string): Promise<unknown> {
       try {
@@ -129,18 +134,27 @@ export function connectPostgres({
           return (await query(text, values, name)) as Answer;
         },
         isLost: () => lost,
+        releaseAfter(promise) {
+          after = promise;
+        },
       });
     } finally {
-      client.release(lost);
+      if (after) void after.catch(ignore).then(() => client.release(lost));
+      else client.release(lost);
     }
   }
 
-  function transact<T>(work: Work<T>, first: string, timeoutMs: number | undefined): Promise<T> {
+  function transact<T>(work: Work<T>, { begin, reads = false, timeoutMs }: Transaction): Promise<T> {
     return withClient(timeoutMs, async (session) => {
       try {
-        await openTransaction(session, first);
-        const result = await driveSteps(work(), session.execute, session.pipelines);
-        await session.command('commit');
+        let opening: Promise<unknown> | undefined;
+        if (clock.isDue()) await measure(session, `${begin}; ${CLOCK}`);
+        else opening = session.command(begin);
+        const result = await driveSteps(work(), session.execute, { opening, pipelines: session.pipelines });
+        const committed = session.command('commit');
+        // What was read is so, whether or not the server hears that nobody wants more.
+        if (reads) session.releaseAfter(committed);
+        else await committed;
         return result;
       } catch (error) {
         // A session that is lost ends with its transaction.
@@ -148,14 +162,6 @@ export function connectPostgres({
         throw error;
       }
     });
-  }
-
-  async function openTransaction(session: Session, text: string): Promise<void> {
-    if (!clock.isDue()) {
-      await session.command(text);
-      return;
-    }
-    await measure(session, `${text}; ${CLOCK}`);
   }
 
   async function measure(session: Pick<Session, 'command'>, text: string): Promise<void> {
@@ -174,12 +180,11 @@ export function connectPostgres({
       },
     }),
     // A transaction as well: elsewhere the server would not know for how long somebody waits for the answer.
-    read: (work) => again(() => transact(work, beginRead, deadlineMs)),
-    walk: (work) => again(() => transact(work, beginWalk, deadlineMs)),
-    write: (work) => again(() => transact(work, begin, deadlineMs)),
-    writeRelaxed: (work) =>
-      again(() => transact(work, `${begin}; set local synchronous_commit = off`, deadlineMs)),
-    migrate: (work) => again(() => transact(work, beginning('read write', 0, BY_INDEX), undefined)),
+    read: (work) => again(() => transact(work, reading)),
+    walk: (work) => again(() => transact(work, walking)),
+    write: (work) => again(() => transact(work, { begin, timeoutMs: deadlineMs })),
+    writeRelaxed: (work) => again(() => transact(work, { begin: relaxed, timeoutMs: deadlineMs })),
+    migrate: (work) => again(() => transact(work, { begin: beginning('read write', 0, BY_INDEX) })),
     within: (transaction, use) =>
       inSavepoint(transaction, async (execute) => {
         if (clock.isDue()) await measure({ command: (text) => execute(text, []) }, CLOCK);
@@ -201,6 +206,15 @@ export function connectPostgres({
   };
 }
 
+interface Transaction {
+  /** What it begins with. */
+  begin: string;
+  /** Whether it changes nothing. */
+  reads?: boolean;
+  /** How long the driver waits for a statement; for as long as it takes when absent. */
+  timeoutMs?: number;
+}
+
 /** A client while it is used. */
 interface Session {
   /** Whether it sends a statement before the one before is answered. */
@@ -208,6 +222,8 @@ interface Session {
   command(text: string): Promise<unknown>;
   execute: Execute;
   isLost(): boolean;
+  /** Keeps it for as long as this takes, though what it is used for is done. */
+  releaseAfter(promise: Promise<unknown>): void;
 }
 
 /** @param statementTimeoutMs 0 for none */

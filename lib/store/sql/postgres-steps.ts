@@ -10,15 +10,34 @@ export interface Answer {
 /** Runs one statement: its text as both databases share it, its values with a `$1` each. */
 export type Execute = (text: string, values: readonly unknown[]) => Promise<Answer>;
 
-/**
- * Runs steps to their end, each statement awaited.
- * @param pipelines whether a statement may be sent before the one before is answered: those whose answers tell nothing are
- * then awaited all together at the end. The first failure is the one that is thrown, since the others follow from it
- */
-export async function driveSteps<T>(steps: Steps<T>, execute: Execute, pipelines = false): Promise<T> {
+interface Drive {
+  /** Waited for before anything is changed. */
+  opening?: Promise<unknown> | undefined;
+  /**
+   * Whether a statement may be sent before the one before is answered: a first one that only reads is then sent with the
+   * opening, and those whose answers tell nothing are awaited all together at the end. The first failure is the one that is
+   * thrown, since the others follow from it.
+   */
+  pipelines?: boolean;
+}
+
+/** Runs steps to their end, each statement awaited. */
+export async function driveSteps<T>(
+  steps: Steps<T>,
+  execute: Execute,
+  { opening, pipelines = false }: Drive = {},
+): Promise<T> {
   const ahead: Promise<unknown>[] = [];
+  opening?.catch(() => {});
   try {
     let step = steps.next();
+    if (opening && pipelines && !step.done && onlyReads(step.value)) {
+      const answer = perform(step.value, execute);
+      answer.catch(() => {});
+      await opening;
+      step = steps.next(await answer);
+    }
+    await opening;
     while (!step.done) {
       const answer = perform(step.value, execute);
       if (pipelines && (step.value.kind === 'insert' || step.value.kind === 'command')) {
@@ -31,6 +50,11 @@ export async function driveSteps<T>(steps: Steps<T>, execute: Execute, pipelines
   } finally {
     await Promise.all(ahead);
   }
+}
+
+/** What does no harm where no transaction has begun. */
+function onlyReads(operation: Operation): boolean {
+  return operation.kind === 'rows' && /^\s*select\b/i.test(operation.query.sql);
 }
 
 async function perform(operation: Operation, execute: Execute): Promise<unknown> {

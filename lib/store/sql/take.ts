@@ -3,7 +3,7 @@ import type { AttemptTrigger } from '../../model/message.js';
 import type { SqlDialect } from './dialect.js';
 import { WAITING_ROWS } from './lanes.js';
 import type { Tables } from './schema.js';
-import { type BulkUpdate, rawRows, type Steps, updateRows } from './steps.js';
+import { type BulkUpdate, rawRows, rowsWith, type Steps, updateRows } from './steps.js';
 
 export interface Taken {
   message_id: string;
@@ -36,33 +36,50 @@ export interface TakeOrder {
   abandoned: boolean;
 }
 
-function columns(owner: string): RawBuilder<unknown> {
-  const takenOver = sql`case when lease_owner <> ${owner} then 1 else 0 end`;
-  return sql`message_id, endpoint_id, fence + 1 as fence, takeovers + ${takenOver} as takeovers,
-    ${takenOver} as taken_over, attempt_count, schedule_step, "trigger", webhook_id, due_at, expires_at`;
-}
-
-/**
- * Leases of each lane what was ordered, what was abandoned first, and the most overdue first. It finds, and then marks:
- * on SQLite a tenth of what one `update … where … in (select …) returning …` costs.
- */
+/** Leases of each lane what was ordered, what was abandoned first, and the most overdue first. */
 export function* take(
   db: Kysely<Tables>,
   dialect: SqlDialect,
   orders: readonly TakeOrder[],
   { owner, now }: { owner: string; now: number },
 ): Steps<Taken[]> {
-  const find = dialect.concurrent ? findTogether : findOneByOne;
+  const takeSome = dialect.concurrent ? takeTogether : takeOneByOne;
   const abandoned = orders.filter((order) => order.abandoned);
   const overdue = sql`lease_until <= ${now} order by lease_until`;
-  const found = abandoned.length > 0 ? yield* find(db, dialect, abandoned, owner, overdue) : [];
+  const taken = abandoned.length > 0 ? yield* takeSome(db, dialect, abandoned, owner, overdue) : [];
   const counts = new Map<string, number>();
-  for (const row of found) counts.set(row.endpoint_id, (counts.get(row.endpoint_id) ?? 0) + 1);
+  for (const row of taken) counts.set(row.endpoint_id, (counts.get(row.endpoint_id) ?? 0) + 1);
   const left = orders
     .map((order) => ({ ...order, quota: order.quota - (counts.get(order.endpointId) ?? 0) }))
     .filter(({ quota }) => quota > 0);
   const waiting = sql`${WAITING_ROWS} and due_at <= ${now} order by due_at`;
-  found.push(...(yield* find(db, dialect, left, owner, waiting)));
+  if (left.length > 0) taken.push(...(yield* takeSome(db, dialect, left, owner, waiting)));
+  return taken;
+}
+
+type Take = (
+  db: Kysely<Tables>,
+  dialect: SqlDialect,
+  orders: readonly TakeOrder[],
+  owner: string,
+  rows: RawBuilder<unknown>,
+) => Steps<Taken[]>;
+
+/**
+ * Finds, lane by lane, and then marks: a tenth of what one `update … where … in (select …) returning …` costs on SQLite.
+ * The text of the statement is made once, which costs more than to run it.
+ */
+const takeOneByOne: Take = function* (db, _dialect, orders, owner, rows) {
+  const found: Taken[] = [];
+  const takenOver = isTakenOver(owner);
+  const query = sql<Taken>`
+    select message_id, endpoint_id, fence + 1 as fence, takeovers + ${takenOver} as takeovers, ${takenOver} as taken_over,
+      attempt_count, schedule_step, "trigger", webhook_id, due_at, expires_at
+    from hookplane_deliveries where endpoint_id = ${null} and ${rows} limit ${null}`.compile(db);
+  const [at, last] = [query.parameters.indexOf(null), query.parameters.length - 1];
+  for (const { endpointId, quota } of orders) {
+    found.push(...(yield* rowsWith<Taken>(query, query.parameters.with(at, endpointId).with(last, quota))));
+  }
   const untilOf = new Map(orders.map(({ endpointId, until }) => [endpointId, until]));
   yield* updateRows(
     LEASED,
@@ -76,41 +93,32 @@ export function* take(
     ]),
   );
   return found;
-}
-
-type Find = (
-  db: Kysely<Tables>,
-  dialect: SqlDialect,
-  orders: readonly TakeOrder[],
-  owner: string,
-  rows: RawBuilder<unknown>,
-) => Steps<Taken[]>;
-
-const findOneByOne: Find = function* (db, _dialect, orders, owner, rows) {
-  const found: Taken[] = [];
-  for (const { endpointId, quota } of orders) {
-    const ofLane = yield* rawRows(
-      db,
-      sql<Taken>`
-      select ${columns(owner)} from hookplane_deliveries where endpoint_id = ${endpointId} and ${rows} limit ${quota}`,
-    );
-    found.push(...ofLane);
-  }
-  return found;
 };
 
-/** Where each statement is a round trip. */
-const findTogether: Find = function* (db, dialect, orders, owner, rows) {
-  if (orders.length === 0) return [];
+/**
+ * All in one statement, where each is a round trip. The rows are updated where they lie: the planner could not choose an
+ * index that is worse.
+ */
+const takeTogether: Take = function* (db, dialect, orders, owner, rows) {
   const lanes = dialect.tableOf(
-    orders.map(({ endpointId, quota }) => [endpointId, quota]),
-    { id: 'text', quota: 'integer' },
+    orders.map(({ endpointId, quota, until }) => [endpointId, quota, until]),
+    { id: 'text', quota: 'integer', until: 'integer' },
   );
   return yield* rawRows(
     db,
     sql<Taken>`
-    select taken.* from ${lanes} as lane cross join lateral (
-      select ${columns(owner)} from hookplane_deliveries where endpoint_id = lane.id and ${rows}
-      limit lane.quota ${dialect.skipLocked()}) as taken`,
+    update hookplane_deliveries as d set lease_owner = ${owner}, lease_until = found.until, fence = d.fence + 1,
+      takeovers = d.takeovers + found.taken_over
+    from (
+      select row.*, lane.until from ${lanes} as lane cross join lateral (
+        select ctid as place, ${isTakenOver(owner)} as taken_over from hookplane_deliveries
+        where endpoint_id = lane.id and ${rows} limit lane.quota ${dialect.skipLocked()}) as row) as found
+    where d.ctid = found.place
+    returning d.message_id, d.endpoint_id, d.fence, d.takeovers, found.taken_over, d.attempt_count, d.schedule_step,
+      d."trigger", d.webhook_id, d.due_at, d.expires_at`,
   );
 };
+
+function isTakenOver(owner: string): RawBuilder<unknown> {
+  return sql`case when lease_owner <> ${owner} then 1 else 0 end`;
+}
