@@ -147,7 +147,9 @@ describe.each(stacks)('HookplaneModule in $name', (stack) => {
     // Nest has its own to say there: of a busy machine, that a module takes long.
     const ours = () => log.warn.mock.calls.filter(([, context]) => context === 'Hookplane');
     await warnOf({});
-    expect(ours()).toEqual([[expect.stringContaining('no authorize callback: every request is refused'), 'Hookplane']]);
+    expect(ours()).toEqual([
+      [expect.stringContaining('no authorize callback: every request is refused'), 'Hookplane'],
+    ]);
     await warnOf({ logger });
     expect([ours().length, logger.warn.mock.calls.length]).toEqual([1, 1]);
   });
