@@ -68,6 +68,7 @@ export type {
   AttemptStats,
   AttemptStatsRequest,
   EndpointStats,
+  OutboxStatsBucket,
   StatsBucket,
   StatsInterval,
   StatsRequest,

@@ -3,6 +3,7 @@ import { createAdminHandler } from '../../lib/admin/handler.js';
 import { createSender } from '../../lib/create-sender.js';
 import { sqliteStore } from '../../lib/store/sqlite.js';
 import { failingStore } from '../support/failing-store.js';
+import { storeAt } from '../support/test-store.js';
 import { expectAnswer, expectError } from './expectations.js';
 import { plantAttempt } from './planted.js';
 import { answerOf, openPlane, type Plane, requestOf, START, START_ISO } from './plane.js';
@@ -24,15 +25,16 @@ describe('GET /stats', () => {
     for (const ms of [0, 1]) await acme(ms, 'succeeded');
     await other(2);
     await other(-HOUR);
-    const empty = { succeeded: 0, failed: 0, p50DurationMs: null, p95DurationMs: null };
+    const owed = { outboxDepth: null, oldestPendingAge: null };
+    const empty = { succeeded: 0, failed: 0, p50DurationMs: null, p95DurationMs: null, ...owed };
     expectAnswer(await plane.ask('GET /stats'), 200, {
       interval: 'hour',
       since: at(-23 * HOUR),
       until: at(HOUR),
       buckets: [
         ...Array.from({ length: 22 }, (_each, index) => ({ start: at((index - 23) * HOUR), ...empty })),
-        { start: at(-HOUR), succeeded: 0, failed: 1, p50DurationMs: 12, p95DurationMs: 12 },
-        { start: START_ISO, succeeded: 2, failed: 1, p50DurationMs: 12, p95DurationMs: 12 },
+        { start: at(-HOUR), succeeded: 0, failed: 1, p50DurationMs: 12, p95DurationMs: 12, ...owed },
+        { start: START_ISO, succeeded: 2, failed: 1, p50DurationMs: 12, p95DurationMs: 12, ...owed },
       ],
     });
   });
@@ -49,6 +51,33 @@ describe('GET /stats', () => {
       buckets: [{ succeeded: 0 }, { succeeded: 1 }, { succeeded: 0 }],
     });
     expect((await plane.ask('GET /stats?interval=day')).body.buckets).toHaveLength(30);
+  });
+
+  it('answers the highest of what workers found owed, of a bound caller its own alone', async () => {
+    const plane = await openPlane();
+    await plant(plane, 'acme');
+    const store = await storeAt(plane.sender.file);
+    await store.open();
+    const total = { depth: 12, oldestAgeMs: 9000 };
+    const tenants = [{ tenantId: 'acme', depth: 5, oldestAgeMs: 700 }];
+    await store.depths.add({ at: START, countedAt: START, tenants, total });
+    await store.close();
+    const { body } = await plane.ask('GET /stats?interval=minute');
+    expect((body.buckets as unknown[]).slice(-2)).toMatchObject([
+      { outboxDepth: null, oldestPendingAge: null },
+      { outboxDepth: 12, oldestPendingAge: 9000 },
+    ]);
+    for (const [route, as] of [
+      ['GET /stats'],
+      ['GET /stats', 'acme'],
+      ['GET /stats?tenantId=acme'],
+    ] as const) {
+      const { body } = await plane.ask(route, as === undefined ? {} : { as });
+      const bound = as !== undefined || route.includes('acme');
+      expect((body.buckets as unknown[]).at(-1)).toMatchObject(
+        bound ? { outboxDepth: 5, oldestPendingAge: 700 } : { outboxDepth: 12, oldestPendingAge: 9000 },
+      );
+    }
   });
 
   it('takes tenantId, of a bound caller its own alone', async () => {

@@ -1,6 +1,7 @@
 import type { Store } from '../../lib/store/store.js';
 import { auditContract } from './store/audit.js';
 import { clockStepContract } from './store/clock-step.js';
+import { depthContract } from './store/depth.js';
 import { endpointAttemptsContract } from './store/endpoint-attempts.js';
 import { endpointStoreContract } from './store/endpoints.js';
 import { expungeContract } from './store/expunge.js';
@@ -61,6 +62,7 @@ export function storeContract(name: string, open: OpenStore): void {
       describe('deleting a tenant', () => tenantDeletionContract(store));
       describe('leasing', () => leaseContract(store));
       describe('the outbox', () => outboxContract(store));
+      describe('what is owed, over time', () => depthContract(store));
       describe('settling', () => settleContract(store));
       describe('requeueing', () => requeueContract(store));
       describe('the status of a message', () => rollUpContract(store));

@@ -92,6 +92,8 @@ test('under load, nothing is sent of it after the deadline of a request, and not
   expect(Object.keys(await rowsLeft(sender, '')).sort()).toEqual([
     'hookplane_audit_log',
     'hookplane_deleted_tenants',
+    // Of all tenants together.
+    'hookplane_depth_samples',
     'hookplane_schema_migrations',
     'hookplane_workers',
   ]);

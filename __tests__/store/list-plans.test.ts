@@ -159,6 +159,11 @@ describe.each(Object.entries(DATABASES))('%s', (_name, { open, whole, sorted, se
       expect(plan).toMatch(/hookplane_deliveries_due/);
       expect(plan).not.toMatch(/hookplane_deliveries_by_endpoint/);
     }
+    const pieces = await planned.plansOf(() => planned.store.depths.owed({ endpointId, dueAt: T0 }, 1));
+    for (const plan of pieces) {
+      expect(plan).toMatch(/hookplane_deliveries_due/);
+      expect(plan).not.toMatch(/Seq Scan|deliveries_by_endpoint/);
+    }
   });
 
   test('what a deleted endpoint is owed is found without a look at what is done', async () => {

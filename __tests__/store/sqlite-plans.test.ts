@@ -32,6 +32,33 @@ test('durations of all endpoints are counted from the index alone, endpoint by e
   }
 });
 
+test('what is owed is counted from the index of it alone, and its samples are read and removed by their time', async () => {
+  const { store, plansOf } = await planSqlite();
+  const ofOwed = /SEARCH hookplane_deliveries USING COVERING INDEX hookplane_deliveries_due /;
+  const [depth] = await plansOf(() => store.outbox.depth(undefined));
+  expect(depth).toMatch(ofOwed);
+  for (const { id } of [await addEndpoint(store), await addEndpoint(store)]) await addMessage(store, [id]);
+  const counted = await plansOf(async () => {
+    const { next } = await store.depths.owed(null, 1);
+    await store.depths.owed(next, 1);
+  });
+  expect(counted.length).toBeGreaterThanOrEqual(3);
+  for (const plan of counted) {
+    expect(plan).toMatch(ofOwed);
+    expect(plan).not.toMatch(
+      /SCAN e\b|SCAN hookplane_(?!deliveries USING INDEX hookplane_deliveries_leased)/,
+    );
+  }
+  const range = { since: T0, until: T0 + 1, stepMs: 60_000 };
+  for (const plan of await plansOf(() => store.depths.highest({ tenant: 'acme', ...range })))
+    expect(plan).toMatch(
+      /SEARCH hookplane_depth_samples USING PRIMARY KEY \(tenant_id=\? AND at>\? AND at<\?\)/,
+    );
+  const [removal] = await plansOf(() => store.depths.removeBefore(T0));
+  expect(removal).toMatch(/USING COVERING INDEX hookplane_depth_samples_by_time \(at<\?\)/);
+  expect(removal).not.toMatch(/SCAN hookplane/);
+});
+
 test('expunging looks at nothing but the message', async () => {
   const { store, plansOf } = await planSqlite();
   const { id } = await addEndpoint(store);

@@ -59,6 +59,7 @@ export type {
   AttemptStats,
   AttemptStatsRequest,
   EndpointStats,
+  OutboxStatsBucket,
   StatsBucket,
   StatsInterval,
   StatsRequest,

@@ -40,8 +40,19 @@ export interface StatsBucket {
   p95DurationMs: number | null;
 }
 
-/** How attempts have ended. The range is widened to whole intervals. */
-export interface AttemptStats {
+/** The attempts of one interval, and what was owed in it. */
+export interface OutboxStatsBucket extends StatsBucket {
+  /**
+   * The most deliveries that were owed to active endpoints when workers looked, which they do once a minute; null when
+   * none has looked.
+   */
+  outboxDepth: number | null;
+  /** The longest that a delivery had been due then, in milliseconds; 0 when none was, null when none has looked. */
+  oldestPendingAge: number | null;
+}
+
+/** How an endpoint has answered. The range is widened to whole intervals. */
+export interface EndpointStats {
   interval: StatsInterval;
   /** The beginning of the first interval. */
   since: string;
@@ -51,8 +62,10 @@ export interface AttemptStats {
   buckets: StatsBucket[];
 }
 
-/** How an endpoint has answered. */
-export type EndpointStats = AttemptStats;
+/** How the attempts to all endpoints have ended, and what was owed. */
+export interface AttemptStats extends EndpointStats {
+  buckets: OutboxStatsBucket[];
+}
 
 /** How many attempts of one outcome took so long. */
 export interface DurationCount {

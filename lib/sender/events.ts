@@ -38,8 +38,8 @@ export interface SenderEvents {
   recovered: { endpoint: Endpoint; failingSince: string };
   /**
    * The store failed something in the background: a `turn`, in which outcomes are settled and deliveries leased, a
-   * `heartbeat`, or a `sweep`, which ends what has expired and removes what is too old or was a deleted tenant's. It is tried again; nothing was
-   * lost. What a caller waits for rejects instead.
+   * `heartbeat`, or a `sweep`, which samples what is owed, ends what has expired and removes what
+   * is too old or was a deleted tenant's. It is tried again; nothing was lost. What a caller waits for rejects instead.
    */
   error: { error: unknown; during: 'turn' | 'heartbeat' | 'sweep' };
 }

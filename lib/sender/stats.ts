@@ -1,7 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Position } from '../model/page.js';
 import type { SenderScope } from '../model/scope.js';
-import { countAttempts, type DurationCount, type StatsBucket } from '../model/stats.js';
+import {
+  countAttempts,
+  type DurationCount,
+  type OutboxStatsBucket,
+  type StatsBucket,
+} from '../model/stats.js';
 import { isoTime } from '../model/time.js';
 import type { Store, TenantScope } from '../store/store.js';
 import type { SenderCore } from './core.js';
@@ -61,10 +66,29 @@ export function statsOperation(core: SenderCore, tenant: TenantScope): Pick<Send
         interval: range.interval,
         since: isoTime(range.since),
         until: isoTime(range.until),
-        buckets,
+        buckets: await withDepths(store, wanted, range, buckets),
       };
     },
   };
+}
+
+/** Adds what was owed. It is not remembered: a week is 10 080 samples at most, which are read in a few milliseconds. */
+async function withDepths(
+  store: Store,
+  tenant: TenantScope,
+  { since, until, stepMs }: StatsRange,
+  buckets: readonly StatsBucket[],
+): Promise<OutboxStatsBucket[]> {
+  const highest = await store.depths.highest({ tenant, since, until, stepMs });
+  const byStart = new Map(highest.map((sample) => [isoTime(sample.start), sample]));
+  return buckets.map((bucket) => {
+    const sample = byStart.get(bucket.start);
+    return {
+      ...bucket,
+      outboxDepth: sample?.depth ?? null,
+      oldestPendingAge: sample?.oldestAgeMs ?? null,
+    };
+  });
 }
 
 /** Which tenants there are to count, as the store has it: whatever process deletes one, all of them count anew. */

@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Store } from '../store/store.js';
+import { createDepthSampler } from './depth-sampler.js';
 import type { SenderEmitter } from './events.js';
 import type { ResolvedOptions } from './options.js';
 import type { Tally } from './tally.js';
@@ -8,9 +9,11 @@ import type { Tally } from './tally.js';
 const EXPIRY_BATCH = 500;
 /** The longest rest between two batches, however long the store takes for one. */
 const MAX_REST_MS = 1000;
+/** A little more than the week that the dashboard shows. */
+const DEPTHS_KEPT_MS = 8 * 24 * 3_600_000;
 
 export interface Sweeper {
-  /** Ends and removes all that is to be by now, batch by batch. It does not wait for it. */
+  /** Samples, ends and removes all that is to be by now, batch by batch. It does not wait for it. */
   begin(): void;
   /** Ends after the batch that is under way; the rest is left to the next worker. */
   stop(): Promise<void>;
@@ -25,12 +28,16 @@ export interface SweeperContext {
   isWorker(): boolean;
 }
 
-/** Ends what has expired, removes what nobody is to see any more, and then what has been kept long enough. */
+/**
+ * Samples what is owed, ends what has expired, removes what nobody is to see any more, and then what has been kept long
+ * enough.
+ */
 export function createSweeper({ store, options, events, tally, isWorker }: SweeperContext): Sweeper {
   const { retentionSeconds, auditRetentionSeconds, logger, now } = options;
   let wanted = false;
   let stopping = false;
   let running: Promise<void> | undefined;
+  const sampleDepth = createDepthSampler({ store, now, isStopping: () => stopping, rest });
 
   /** A batch of what has expired. Answers whether there may be more. */
   async function expire(): Promise<boolean> {
@@ -42,6 +49,7 @@ export function createSweeper({ store, options, events, tally, isWorker }: Sweep
 
   /** One batch, of the first to be removed that there is anything of. Answers whether there may be more. */
   async function step(): Promise<boolean> {
+    if (isWorker()) await sampleDepth();
     // However much of it there is, what a deleted tenant has left does not wait for its end.
     const more = isWorker() && (await expire());
     if ((await store.tenants.purge(now())) || more) return true;
@@ -54,6 +62,7 @@ export function createSweeper({ store, options, events, tally, isWorker }: Sweep
       tally.messagesRemoved += removed;
       if (more) return true;
     }
+    if (await store.depths.removeBefore(now() - DEPTHS_KEPT_MS)) return true;
     return (
       auditRetentionSeconds !== null && (await store.audit.removeBefore(now() - auditRetentionSeconds * 1000))
     );
@@ -66,8 +75,7 @@ export function createSweeper({ store, options, events, tally, isWorker }: Sweep
         for (;;) {
           const began = performance.now();
           if (!(await step()) || stopping) break;
-          // As long as it took: at most half of the time goes into this, whatever there is to remove.
-          await setTimeout(Math.min(MAX_REST_MS, performance.now() - began));
+          await rest(began);
         }
       }
     } catch (error) {
@@ -93,4 +101,9 @@ export function createSweeper({ store, options, events, tally, isWorker }: Sweep
     },
   };
   return sweeper;
+}
+
+/** As long as it took: at most half of the time goes into this, whatever there is to do. */
+async function rest(began: number): Promise<void> {
+  await setTimeout(Math.min(MAX_REST_MS, performance.now() - began));
 }

@@ -6,11 +6,13 @@ import type { RateLimit } from '../model/rate-limit.js';
 import type { DurationCount } from '../model/stats.js';
 import type { Tenant } from '../model/tenant.js';
 import type { NewAuditEntry } from './audit.js';
+import type { DepthStore } from './depth.js';
 import type { InsertedMessage, MessageStore, NewMessage } from './messages.js';
 import type { OutboxStore, StoredSecret, TenantScope } from './outbox.js';
 import type { PageOf, PageQuery } from './page.js';
 
 export type * from './audit.js';
+export type * from './depth.js';
 export type * from './messages.js';
 export type * from './outbox.js';
 export type * from './page.js';
@@ -54,6 +56,7 @@ export interface Store {
   readonly outbox: OutboxStore;
   readonly workers: WorkerStore;
   readonly audit: AuditStore;
+  readonly depths: DepthStore;
 }
 
 /** What a send asks of a store within a transaction of the application's. */

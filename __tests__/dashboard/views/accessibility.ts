@@ -123,6 +123,27 @@ export function testAccessibility(dashboard: () => Dashboard): void {
     expect(await walk(page, look)).toEqual({});
   });
 
+  it('cuts no title on a phone, however long it is', async () => {
+    const { sender, receiver, open } = dashboard();
+    const url = receiver.url(`/${'long/'.repeat(60)}`);
+    const { id } = await sender.endpoints.create({ url, types: ['never.sent'] });
+    const page = await open(`#/endpoints/${id}`, { viewport: { width: 360, height: 800 } });
+    for (const [hash, title] of [
+      [`#/endpoints/${id}`, url],
+      [`#/endpoints/${id}/edit`, 'Edit endpoint'],
+    ] as const) {
+      await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+      await page.getByRole('heading', { name: title, exact: true }).waitFor();
+      const cut = await page.evaluate(`(() => {
+        const name = document.querySelector('.brand > :last-child');
+        name.textContent = 'Webhooks of a company whose name is long';
+        const isCut = (element) => element.scrollWidth > element.clientWidth;
+        return [name, document.querySelector('h1'), document.documentElement].filter(isCut).map(({ tagName }) => tagName);
+      })()`);
+      expect(cut).toEqual([]);
+    }
+  });
+
   it('axe finds nothing in the sign-in and in dialogs', async () => {
     const signIn = await dashboard().open('#/', { as: null, bypassCSP: true });
     await signIn.getByLabel('Token').waitFor();

@@ -36,6 +36,8 @@ export function testFurther(dashboard: () => Dashboard): void {
         failed: 0,
         p50DurationMs: 1,
         p95DurationMs: 1,
+        outboxDepth: 0,
+        oldestPendingAge: 0,
       }));
       const until = new Date(since + 25 * 3_600_000).toISOString();
       return route.fulfill({ json: { interval: 'hour', since: buckets[0]!.start, until, buckets } });
@@ -53,6 +55,39 @@ export function testFurther(dashboard: () => Dashboard): void {
     const since = new Intl.DateTimeFormat('en-GB', format).format(new Date('2026-03-01T10:00:00Z'));
     await tile.getByText(`since ${since}`).waitFor();
     expect(await tile.locator('.figure').textContent()).toBe('2');
+  });
+
+  it('plots what was owed, as a table too, and says when no worker has looked', async () => {
+    const page = await dashboard().open('#/keys');
+    await page.getByRole('heading', { name: 'Keys', exact: true }).waitFor();
+    const attempts = { succeeded: 0, failed: 0, p50DurationMs: null, p95DurationMs: null };
+    const unseen = { ...attempts, outboxDepth: null, oldestPendingAge: null };
+    await page.route('**/admin/stats?*', (route) => {
+      const interval = new URL(route.request().url()).searchParams.get('interval');
+      const seen = { ...attempts, outboxDepth: 1200, oldestPendingAge: 90_000 };
+      const [since, until] = ['2026-03-01T10:00:00.000Z', '2026-03-01T12:00:00.000Z'];
+      const buckets = [
+        { start: since, ...(interval === 'minute' ? seen : unseen) },
+        { start: '2026-03-01T11:00:00.000Z', ...unseen },
+      ];
+      return route.fulfill({ json: { interval, since, until, buckets } });
+    });
+    await page.evaluate("location.hash = '#/'");
+    for (const [plot, value] of [
+      ['Deliveries owed over time', '1,200'],
+      ['Time that the oldest delivery had been due, over time', '1m 30s'],
+    ] as const) {
+      const figure = page.getByRole('figure', { name: plot });
+      await figure.locator('canvas').waitFor();
+      await figure.getByText('As a table').click();
+      expect(await figure.locator('td:last-child').allTextContents()).toEqual([value, '–']);
+    }
+    await page
+      .getByRole('group', { name: 'Range of time' })
+      .getByRole('button', { name: '24 hours' })
+      .click();
+    await page.getByText('No worker has looked in this time.').nth(1).waitFor();
+    expect(await page.getByRole('figure').count()).toBe(3);
   });
 
   it('is brought up to date while it is looked at, unless that is paused', async () => {

@@ -66,6 +66,8 @@ export function* followClock(db: Kysely<Tables>, dialect: SqlDialect, now: numbe
       .where('tenant_id', 'is', null)
       .where('at', '>', now),
   );
+  // The minutes that come again are sampled again.
+  yield* changesOf(db.deleteFrom('hookplane_depth_samples').where('at', '>', now));
   // Of all, those of the dead too, so that nobody notices it again.
   yield* changesOf(
     db.updateTable('hookplane_workers').set({ heartbeat_at: now }).where('heartbeat_at', '>', now),

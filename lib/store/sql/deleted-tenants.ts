@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { type Kysely, sql } from 'kysely';
 import type { Position } from '../../model/page.js';
 import type { NewMessage, TenantScope } from '../store.js';
+import { removeSamplesOf } from './depth.js';
 import type { SqlDialect } from './dialect.js';
 import {
   REMOVAL_BATCH,
@@ -75,6 +76,7 @@ export function* purgeTenant(
     sql`tenant_id = ${tenant_id} and message is not null and (created_at, message_id) <= (${at}, ${message_id})`,
   );
   if (keys === REMOVAL_BATCH) return;
+  if (yield* removeSamplesOf(db, dialect, tenant_id, at)) return;
   yield* changesOf(
     db
       .updateTable('hookplane_deleted_tenants')

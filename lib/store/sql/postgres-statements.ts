@@ -23,6 +23,7 @@ const TABLES: Readonly<Record<keyof Tables, true>> = {
   hookplane_attempts: true,
   hookplane_workers: true,
   hookplane_audit_log: true,
+  hookplane_depth_samples: true,
   hookplane_schema_migrations: true,
 };
 const TABLE_NAME = new RegExp(`"?\\b(${Object.keys(TABLES).join('|')})\\b"?`, 'g');

@@ -27,6 +27,7 @@ export interface Tables {
   hookplane_attempts: AttemptRow;
   hookplane_workers: WorkerRow;
   hookplane_audit_log: AuditRow;
+  hookplane_depth_samples: DepthSampleRow;
   hookplane_schema_migrations: SchemaMigrationRow;
 }
 
@@ -184,6 +185,16 @@ export interface AuditRow {
   actor_id: string | null;
   actor_name: string | null;
   request_id: string | null;
+}
+
+/** What was owed in one minute. */
+export interface DepthSampleRow {
+  /** Empty for all together, those without a tenant too: the row of every minute in which somebody looked. */
+  tenant_id: string;
+  /** The beginning of the minute. */
+  at: Ms;
+  depth: number;
+  oldest_age_ms: number;
 }
 
 export interface SchemaMigrationRow {

@@ -1,6 +1,7 @@
 import { HookplaneError } from '../../model/errors.js';
 import type { Store } from '../store.js';
 import { auditStore } from './audit.js';
+import { depthStore } from './depth.js';
 import type { SqlContext, SqlDialect } from './dialect.js';
 import { endpointStore } from './endpoints.js';
 import { messageStore } from './messages.js';
@@ -90,6 +91,7 @@ export function createSqlStore(options: SqlStoreOptions): Store {
     outbox: outboxStore(context),
     workers: workerStore(context),
     audit: auditStore(context),
+    depths: depthStore(context),
     ...sendingWithin(dialect, opened),
   };
 }

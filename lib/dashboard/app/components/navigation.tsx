@@ -43,7 +43,7 @@ export function Navigation({ route, access }: { route: Route; access: Access }) 
         <span class="brand-mark">
           <Icon name="mark" />
         </span>
-        <span class="clip">{configuration.title}</span>
+        <span class="wrap">{configuration.title}</span>
       </a>
       <nav class="nav" ref={nav} aria-label={t.nav.label}>
         <ul>

@@ -13,6 +13,9 @@ interface PageHeadProps {
   children?: ComponentChildren;
 }
 
+/** A title that is longer, an address say, is written smaller on a phone. */
+const LONG = 48;
+
 let shownBefore = false;
 
 /** The heading of a view. It takes the focus when the view is come to, so that it is read out and tabbing begins here. */
@@ -32,10 +35,14 @@ export function PageHead({ title, lead, back, mono = false, children }: PageHead
         {back && (
           <a class="back" href={back.href}>
             <Icon name="back" size={12} />
-            {back.text}
+            <span class="clip">{back.text}</span>
           </a>
         )}
-        <h1 ref={heading} tabIndex={-1} class={mono ? 'mono wrap' : 'wrap'}>
+        <h1
+          ref={heading}
+          tabIndex={-1}
+          class={`wrap ${mono ? 'mono' : ''} ${title.length > LONG ? 'long' : ''}`}
+        >
           {title}
         </h1>
         {lead && <div class="lead wrap">{lead}</div>}

@@ -26,6 +26,10 @@ interface PlotProps {
   formatAxis: (seconds: number) => string;
   /** Where the scale ends; left out, it goes by the values. */
   top?: number;
+  /** How far the marks of the scale may be apart; left out, decimal steps. */
+  steps?: number[];
+  /** Where there is no value, a line is broken. */
+  broken?: boolean;
   /** The title of the present range, shown while nothing is pointed at. */
   note: string;
 }
@@ -137,7 +141,7 @@ function dataOf({ times, series, kind }: PlotProps): uPlot.AlignedData {
 }
 
 function optionsOf(
-  { series, kind, format, formatAxis, top }: PlotProps,
+  { series, kind, format, formatAxis, top, steps, broken = false }: PlotProps,
   width: number,
   onPoint: (index: number | null) => void,
 ): uPlot.Options {
@@ -167,8 +171,12 @@ function optionsOf(
       {
         ...axis,
         size: 56,
+        ...(steps && { incrs: steps }),
         values: (_plot, values) =>
-          values.map((value) => (top === undefined || value <= top ? format(value) : '')),
+          // Without an end of the scale they are counts and milliseconds, of which there are no halves.
+          values.map((value) =>
+            (top === undefined ? Number.isInteger(value) : value <= top) ? format(value) : '',
+          ),
       },
     ],
     series: [
@@ -183,7 +191,13 @@ function optionsOf(
               points: { show: false },
               paths: uPlot.paths.bars?.({ size: [0.72, 26] }),
             }
-          : { label, stroke: color, width: 1.75, spanGaps: true, points: { size: 4, show: onlyLonely } };
+          : {
+              label,
+              stroke: color,
+              width: 1.75,
+              spanGaps: !broken,
+              points: { size: 4, ...(broken ? { show: true, filter: lonely } : { show: onlyLonely }) },
+            };
       }),
     ],
     hooks: { setCursor: [(plot) => onPoint(plot.cursor.idx ?? null)] },
@@ -200,4 +214,11 @@ function wholeBars(plot: uPlot, min: number, max: number): [number, number] {
 /** Points are drawn where there are too few for a line to be seen. */
 function onlyLonely(plot: uPlot, index: number): boolean {
   return (plot.data[index] ?? []).filter((value) => value !== null).length < 3;
+}
+
+/** Of a line that is broken, the values that have none beside them: no line leads to them. */
+function lonely(plot: uPlot, index: number): number[] {
+  const values = [...(plot.data[index] ?? [])];
+  const isThere = (at: number) => values[at] !== null && values[at] !== undefined;
+  return values.flatMap((_, at) => (isThere(at) && !isThere(at - 1) && !isThere(at + 1) ? at : []));
 }

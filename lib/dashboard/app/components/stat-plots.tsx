@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { EndpointStats, StatsBucket } from '../../../client/index.js';
+import type { AttemptStats, EndpointStats, StatsBucket } from '../../../client/index.js';
 import {
   formatClock,
   formatDay,
@@ -17,6 +17,17 @@ export const STAT_RANGES = {
   day: { ms: 86_400_000, interval: 'hour' },
   week: { ms: 7 * 86_400_000, interval: 'hour' },
 } as const;
+
+const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+/** What durations are marked by. */
+const DURATION_STEPS = [
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
+  ...[1, 2, 5, 10, 15, 30].map((count) => count * SECOND_MS),
+  ...[1, 2, 5, 10, 15, 30].map((count) => count * MINUTE_MS),
+  ...[1, 2, 6, 12, 24, 48, 120, 240].map((count) => count * HOUR_MS),
+];
 
 export type StatRange = keyof typeof STAT_RANGES;
 
@@ -56,15 +67,19 @@ export function totalsOf(stats: EndpointStats): Totals {
   };
 }
 
-export function StatPlots({ stats, range }: { stats: EndpointStats; range: StatRange }) {
-  const { buckets } = stats;
-  const common = {
+/** What the plots of a range have in common. */
+function axisOf({ buckets }: EndpointStats, range: StatRange) {
+  return {
     times: buckets.map(({ start }) => Date.parse(start) / 1000),
     formatAxis: range === 'week' ? formatDay : formatClock,
     // Of a day and an hour, two intervals begin at the same time of day.
     formatTime: range === 'hour' ? formatClock : formatMoment,
-    note: t.perInterval[stats.interval],
   };
+}
+
+export function StatPlots({ stats, range }: { stats: EndpointStats; range: StatRange }) {
+  const { buckets } = stats;
+  const common = { ...axisOf(stats, range), note: t.perInterval[stats.interval] };
   return (
     <div class="stack">
       <PlotCard title={t.attempts}>
@@ -96,6 +111,7 @@ export function StatPlots({ stats, range }: { stats: EndpointStats; range: StatR
             kind="lines"
             label={t.latencyPlot}
             format={formatDuration}
+            steps={DURATION_STEPS}
             series={[
               { label: 'p50', tone: 'a', values: buckets.map((b) => b.p50DurationMs) },
               { label: 'p95', tone: 'b', values: buckets.map((b) => b.p95DurationMs) },
@@ -103,6 +119,49 @@ export function StatPlots({ stats, range }: { stats: EndpointStats; range: StatR
           />
         </PlotCard>
       </div>
+    </div>
+  );
+}
+
+/** What was owed: gaps are where no worker has looked. */
+export function DepthPlots({ stats, range }: { stats: AttemptStats; range: StatRange }) {
+  const { buckets } = stats;
+  const isKnown = buckets.some(({ outboxDepth }) => outboxDepth !== null);
+  const common = { ...axisOf(stats, range), note: t.highestOf[stats.interval] };
+  const plots = [
+    {
+      title: t.outboxDepth,
+      label: t.depthPlot,
+      tone: 'a',
+      scale: { format: formatNumber },
+      values: buckets.map((b) => b.outboxDepth),
+    },
+    {
+      title: t.oldestPending,
+      label: t.oldestPlot,
+      tone: 'b',
+      scale: { format: formatDuration, steps: DURATION_STEPS },
+      values: buckets.map((b) => b.oldestPendingAge),
+    },
+  ] as const;
+  return (
+    <div class="halves">
+      {plots.map(({ title, label, scale, ...series }) => (
+        <PlotCard key={title} title={title}>
+          {isKnown ? (
+            <Plot
+              {...common}
+              {...scale}
+              kind="lines"
+              broken
+              label={label}
+              series={[{ label: title, ...series }]}
+            />
+          ) : (
+            <p class="no-history muted">{t.noHistory}</p>
+          )}
+        </PlotCard>
+      ))}
     </div>
   );
 }
@@ -124,13 +183,13 @@ function PlotCard({ title, children }: { title: string; children: ComponentChild
 
 export function RangeSwitch({ range, onChange }: { range: StatRange; onChange: (range: StatRange) => void }) {
   return (
-    // biome-ignore lint/a11y/useSemanticElements: a fieldset cannot be laid out in a line everywhere
-    <div class="segments" role="group" aria-label={t.range}>
+    <fieldset class="segments">
+      <legend class="visually-hidden">{t.range}</legend>
       {(Object.keys(STAT_RANGES) as StatRange[]).map((each) => (
         <button key={each} type="button" aria-pressed={each === range} onClick={() => onChange(each)}>
           {t.ranges[each]}
         </button>
       ))}
-    </div>
+    </fieldset>
   );
 }

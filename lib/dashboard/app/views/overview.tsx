@@ -2,7 +2,14 @@ import type { ComponentChildren } from 'preact';
 import { EndpointBadge, MessageBadge } from '../components/badge.js';
 import { noteEndpoints } from '../components/endpoint-link.js';
 import { PageHead } from '../components/page-head.js';
-import { RangeSwitch, rangeOf, StatPlots, statsRequest, totalsOf } from '../components/stat-plots.js';
+import {
+  DepthPlots,
+  RangeSwitch,
+  rangeOf,
+  StatPlots,
+  statsRequest,
+  totalsOf,
+} from '../components/stat-plots.js';
 import { Loaded, Loading, Stale } from '../components/states.js';
 import { Time } from '../components/time.js';
 import { formatDuration, formatNumber, formatPercent, NONE } from '../format.js';
@@ -76,9 +83,14 @@ export function OverviewView({ route }: { route: Route }) {
             }}
           </Tile>
         </div>
-        <div class="plots">
+        <div class="plots with-depth">
           <Loaded data={stats.data} error={stats.error} reload={stats.reload} lines={9}>
-            {(read) => <StatPlots stats={read} range={range} />}
+            {(read) => (
+              <>
+                <StatPlots stats={read} range={range} />
+                <DepthPlots stats={read} range={range} />
+              </>
+            )}
           </Loaded>
         </div>
         <div class="halves">

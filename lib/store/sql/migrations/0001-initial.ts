@@ -77,8 +77,9 @@ export const initial: Migration = {
         expires_at bigint not null, lease_owner ${text}, lease_until bigint, fence bigint not null,
         takeovers bigint not null default 0, webhook_id ${text}, last_error ${text}, delivered_at bigint, created_at bigint not null,
         primary key (message_id, endpoint_id))${clustered}${busy}`,
-    // A lane is an endpoint's range of this index. What is leased has left it, so that nobody walks over it.
-    sql`create index hookplane_deliveries_due on hookplane_deliveries (endpoint_id, due_at)
+    // A lane is an endpoint's range of this index. What is leased has left it, so that nobody walks over it. With the end
+    // of the lease, which is null in all of it, SQLite counts what is owed without a look at the rows.
+    sql`create index hookplane_deliveries_due on hookplane_deliveries (endpoint_id, due_at, lease_until)
         where status = 'pending' and lease_until is null`,
     sql`create index hookplane_deliveries_expiring on hookplane_deliveries (expires_at) where status = 'pending'`,
     sql`create index hookplane_deliveries_leased on hookplane_deliveries (endpoint_id, lease_until)
@@ -111,5 +112,11 @@ export const initial: Migration = {
     // A bound caller sees what came after the last one.
     sql`create index hookplane_audit_log_deletions on hookplane_audit_log (tenant_id, at, id)
         where operation = 'tenants.delete'`,
+
+    sql`create table hookplane_depth_samples (
+        tenant_id ${text} not null, at bigint not null, depth bigint not null, oldest_age_ms bigint not null,
+        primary key (tenant_id, at))${clustered}`,
+    // What removal goes by.
+    sql`create index hookplane_depth_samples_by_time on hookplane_depth_samples (at)`,
   ],
 };
