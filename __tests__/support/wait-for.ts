@@ -1,4 +1,5 @@
-const STEP_MS = 3;
+const MIN_STEP_MS = 3;
+const MAX_STEP_MS = 25;
 
 /**
  * Asks until the answer is truthy, and answers that. An assertion that throws counts as "not yet", so
@@ -8,7 +9,7 @@ export async function waitFor<T>(
   ask: () => T | Promise<T>,
   deadlineMs = 20_000,
 ): Promise<Exclude<T, undefined | null | false | 0 | ''>> {
-  const end = performance.now() + deadlineMs;
+  const begin = performance.now();
   let failure: unknown;
   for (;;) {
     try {
@@ -18,10 +19,13 @@ export async function waitFor<T>(
     } catch (error) {
       failure = error;
     }
-    if (performance.now() > end) {
+    const waitedMs = performance.now() - begin;
+    if (waitedMs > deadlineMs) {
       throw failure ?? new Error(`Nothing came of it within ${deadlineMs} ms: ${ask.toString()}`);
     }
-    await new Promise((resolve) => setTimeout(resolve, STEP_MS));
+    // To ask costs more than to be a little late.
+    const stepMs = Math.min(MAX_STEP_MS, Math.max(MIN_STEP_MS, waitedMs / 8));
+    await new Promise((resolve) => setTimeout(resolve, stepMs));
   }
 }
 
