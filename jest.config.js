@@ -1,5 +1,6 @@
-const { statfsSync } = require('node:fs');
+const { readdirSync, readFileSync, statfsSync } = require('node:fs');
 const { availableParallelism } = require('node:os');
+const { join } = require('node:path');
 
 /** What tests write outlives none of them: in memory they do not wait for a disk. */
 const MEMORY = '/dev/shm';
@@ -32,22 +33,32 @@ const common = {
   },
 };
 
-/** What is run on both stores each time; `npm run test:postgres` runs all that a store has a part in. */
-const ON_BOTH = [
-  'delivery',
-  'fan-out',
-  'idempotency',
-  'rate-limits',
-  'replay',
-  'retention',
-  'send',
-  'tenant-deletion',
-].map((name) => `<rootDir>/__tests__/sender/${name}.test.ts`);
+/** What a suite imports that has a store. The others of its folder would do the same twice. */
+const KIT_WITH_STORE = /\/(support\/sender|support\/test-store|plane|contracts\/served-plane)\.js'/;
 
+const suitesOf = (folder) =>
+  readdirSync(join(__dirname, '__tests__', folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.test.ts'))
+    .map((name) => `__tests__/${folder}/${name.replaceAll('\\', '/')}`);
+
+/** What is run on both stores; the contract of a store is one test on each. */
+const ON_BOTH = [
+  ...['sender', 'admin', 'express']
+    .flatMap(suitesOf)
+    .filter((path) => KIT_WITH_STORE.test(readFileSync(join(__dirname, path), 'utf8'))),
+  '__tests__/hosts/express.test.ts',
+].map((path) => `<rootDir>/${path}`);
+
+const onSqlite = {
+  ...common,
+  displayName: 'on SQLite',
+  testMatch: ['<rootDir>/{__tests__,examples}/**/*.test.ts'],
+};
 const onPostgres = {
   ...common,
   displayName: 'on PostgreSQL',
   setupFiles: ['<rootDir>/__tests__/support/postgres/use-postgres.ts'],
+  testMatch: ON_BOTH,
 };
 
 module.exports = {
@@ -55,18 +66,5 @@ module.exports = {
   // Many tests wait most of their time: for a browser, another process, a deadline.
   maxWorkers: Math.ceil(availableParallelism() * 1.5),
   testTimeout: 30_000,
-  projects:
-    process.env.HOOKPLANE_TEST_STORE === 'postgres'
-      ? [{ ...onPostgres, testMatch: ['<rootDir>/__tests__/{sender,admin,express}/**/*.test.ts'] }]
-      : [
-          { ...common, displayName: 'on SQLite', testMatch: ['<rootDir>/{__tests__,examples}/**/*.test.ts'] },
-          {
-            ...onPostgres,
-            testMatch: [
-              ...ON_BOTH,
-              '<rootDir>/__tests__/admin/tenant-isolation.test.ts',
-              '<rootDir>/__tests__/express/story.test.ts',
-            ],
-          },
-        ],
+  projects: process.env.HOOKPLANE_TEST_STORE === 'postgres' ? [onPostgres] : [onSqlite, onPostgres],
 };

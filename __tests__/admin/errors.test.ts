@@ -6,14 +6,24 @@ import { ROUTES } from '../../lib/admin/routes.js';
 import { type ErrorCode, HookplaneError } from '../../lib/model/errors.js';
 import type { Sender } from '../../lib/sender/sender.js';
 import { sqliteStore } from '../../lib/store/sqlite.js';
+import { onCleanUp } from '../support/clean-up.js';
 import { startSender } from '../support/sender.js';
+import {
+  alterAt,
+  type ApplicationDatabase,
+  applicationDatabase,
+  newPlace,
+  storeAt,
+  testOnSqlite,
+} from '../support/test-store.js';
 import { anId, expectAnswer, expectOwnHeaders } from './expectations.js';
 import { plantTenant, type PlantedTenant } from './planted.js';
 import { type Answer, answerOf, openPlane, type Plane, requestOf } from './plane.js';
 import { REQUESTS } from './route-cases.js';
 
 /** Words that only the inside knows. */
-const INSIDE = /sqlite|hookplane_|select |insert |\.ts|\.js|node_modules|at .*\(|kysely/i;
+const INSIDE =
+  /sqlite|postgres|relation|schema "|hookplane_|select |insert |\.ts|\.js|node_modules|at .*\(|kysely/i;
 
 /** A 5xx: its code and sentence, a request id that `onError` was given too, and nothing else. */
 function expectFailure(
@@ -75,6 +85,13 @@ it.each(Object.entries(STATUS_BY_CODE))('§7 an error of code %s is answered %i'
   });
 });
 
+const USING_STORE = ROUTES.filter(({ storeless }) => !storeless).map(({ operation }) => operation);
+
+function askAs(plane: Plane, tenant: PlantedTenant, operation: string, as?: string): Promise<Answer> {
+  const { route, json } = REQUESTS[operation]!(tenant);
+  return plane.ask(route, { json, ...(as !== undefined && { as }) });
+}
+
 describe('a store that does not answer', () => {
   let plane: Plane;
   let tenant: PlantedTenant;
@@ -83,60 +100,43 @@ describe('a store that does not answer', () => {
     tenant = await plantTenant(plane, 'acme', 'mark');
   });
 
-  const usingStore = ROUTES.filter(({ storeless }) => !storeless).map(({ operation }) => operation);
-  const ask = (operation: string, as?: string) => {
-    const { route, json } = REQUESTS[operation]!(tenant);
-    return plane.ask(route, { json, ...(as !== undefined && { as }) });
-  };
-
-  it.each(usingStore)('§7 stopped underneath: %s is 503 STORE_UNAVAILABLE', async (operation) => {
+  it.each(USING_STORE)('§7 stopped underneath: %s is 503 STORE_UNAVAILABLE', async (operation) => {
     await plane.sender.stop();
-    expectFailure(await ask(operation), plane, 503, 'STORE_UNAVAILABLE');
-    expectFailure(await ask(operation, 'acme'), plane, 503, 'STORE_UNAVAILABLE');
+    expectFailure(await askAs(plane, tenant, operation), plane, 503, 'STORE_UNAVAILABLE');
+    expectFailure(await askAs(plane, tenant, operation, 'acme'), plane, 503, 'STORE_UNAVAILABLE');
     expect(plane.faults).toHaveLength(2);
   });
+});
 
-  it('§7 closed by the application whose database it is: every route is 503 STORE_UNAVAILABLE', async () => {
-    plane.database.close();
-    for (const operation of usingStore) {
-      expectFailure(await ask(operation), plane, 503, 'STORE_UNAVAILABLE');
-      expectFailure(await ask(operation, 'acme'), plane, 503, 'STORE_UNAVAILABLE');
+describe('a database of the application', () => {
+  let database: ApplicationDatabase;
+  let plane: Plane;
+  beforeEach(async () => {
+    database = await applicationDatabase();
+    plane = await openPlane({ file: database.place, store: database.store });
+  });
+
+  it('§7 that is closed: every route is 503 STORE_UNAVAILABLE', async () => {
+    const tenant = await plantTenant(plane, 'acme', 'mark');
+    await database.close();
+    for (const operation of USING_STORE) {
+      expectFailure(await askAs(plane, tenant, operation), plane, 503, 'STORE_UNAVAILABLE');
+      expectFailure(await askAs(plane, tenant, operation, 'acme'), plane, 503, 'STORE_UNAVAILABLE');
     }
   });
 
-  it('§7 read only: what writes is 503, what reads is answered', async () => {
-    plane.database.pragma('query_only = 1');
-    expectFailure(await ask('endpoints.create'), plane, 503, 'STORE_UNAVAILABLE');
-    expectFailure(await ask('tenants.delete'), plane, 503, 'STORE_UNAVAILABLE');
-    expect((await ask('endpoints.get')).status).toBe(200);
-    plane.database.pragma('query_only = 0');
-    expect((await ask('endpoints.create')).status).toBe(201);
-  });
-
-  it('§7 full: what writes is 503, and works again when there is room', async () => {
-    const pages = plane.database.pragma('page_count', { simple: true }) as number;
-    plane.database.pragma(`max_page_count = ${pages}`);
+  it('§7 that is full: what writes is 503, and works again when there is room', async () => {
+    await database.fill();
     const metadata = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`k${n}`, 'x'.repeat(500)]));
     const asked = { json: { url: 'https://example.com/', metadata } };
     expectFailure(await plane.ask('POST /endpoints', asked), plane, 503, 'STORE_UNAVAILABLE');
-    plane.database.pragma('max_page_count = 1000000');
+    await database.clear();
     expect((await plane.ask('POST /endpoints', asked)).status).toBe(201);
   });
 
-  it('§7 locked by another process: what writes is 503, what reads is answered', async () => {
-    plane.database.pragma('busy_timeout = 1');
-    const other = new Database(plane.database.name);
-    other.exec('begin immediate');
-    expectFailure(await ask('endpoints.disable'), plane, 503, 'STORE_UNAVAILABLE');
-    expect((await ask('messages.get')).status).toBe(200);
-    other.exec('rollback');
-    other.close();
-    expect((await ask('endpoints.disable')).status).toBe(200);
-  });
-
-  it('§7 health is 503 with its record, and is not reported', async () => {
+  it('§7 that is closed: health is 503 with its record, and is not reported', async () => {
     const record = { ok: false, outboxDepth: null, oldestPendingAge: null, workerCount: null };
-    plane.database.close();
+    await database.close();
     for (const as of [{}, { as: 'acme' }]) {
       const answer = await plane.ask('GET /health', as);
       expectAnswer(answer, 503, { ...record, reason: 'store_unavailable' });
@@ -144,19 +144,51 @@ describe('a store that does not answer', () => {
     expect(plane.faults).toEqual([]);
   });
 
-  it('§7 what is wrong with a request is said before', async () => {
-    plane.database.close();
+  it('§7 that is closed: what is wrong with a request is said before', async () => {
+    await database.close();
     expect((await plane.ask('GET /endpoints?limit=0')).status).toBe(400);
     expect((await plane.ask('POST /endpoints', { json: {} })).status).toBe(422);
     expect((await plane.ask('DELETE /tenants/other', { as: 'acme' })).status).toBe(403);
   });
 });
 
+describe('a file of SQLite', () => {
+  async function openFile() {
+    const file = await newPlace();
+    const database = new Database(file, { timeout: 1 });
+    onCleanUp('test', 'folder', async () => void database.close());
+    const plane = await openPlane({ file, store: sqliteStore({ database }) });
+    const tenant = await plantTenant(plane, 'acme', 'mark');
+    return { file, database, plane, ask: (operation: string) => askAs(plane, tenant, operation) };
+  }
+
+  testOnSqlite('§7 that is read only: what writes is 503, what reads is answered', async () => {
+    const { database, plane, ask } = await openFile();
+    database.pragma('query_only = 1');
+    expectFailure(await ask('endpoints.create'), plane, 503, 'STORE_UNAVAILABLE');
+    expectFailure(await ask('tenants.delete'), plane, 503, 'STORE_UNAVAILABLE');
+    expect((await ask('endpoints.get')).status).toBe(200);
+    database.pragma('query_only = 0');
+    expect((await ask('endpoints.create')).status).toBe(201);
+  });
+
+  testOnSqlite('§7 that another process has locked: what writes is 503, what reads is answered', async () => {
+    const { file, plane, ask } = await openFile();
+    const other = new Database(file);
+    other.exec('begin immediate');
+    expectFailure(await ask('endpoints.disable'), plane, 503, 'STORE_UNAVAILABLE');
+    expect((await ask('messages.get')).status).toBe(200);
+    other.exec('rollback');
+    other.close();
+    expect((await ask('endpoints.disable')).status).toBe(200);
+  });
+});
+
 describe('a schema that this version does not know', () => {
-  async function openWith(prepare: (database: Database.Database) => void, migrate: boolean) {
-    const { database } = await openPlane();
-    prepare(database);
-    const store = sqliteStore({ database, synchronous: 'normal', migrate });
+  async function openWith(change: string, migrate: boolean) {
+    const { sender: before } = await openPlane();
+    await alterAt(before.file, change);
+    const store = await storeAt(before.file, { migrate });
     const sender = await startSender({ store, started: false });
     const faults: Plane['faults'] = [];
     const handler = createAdminHandler(sender, {
@@ -165,17 +197,15 @@ describe('a schema that this version does not know', () => {
     });
     return { faults, ask: (route: string) => answerOf(handler(requestOf(route))) };
   }
-  const newer = (database: Database.Database) =>
-    void database.prepare("insert into hookplane_schema_migrations values (999, 'later', 1)").run();
-  const older = (database: Database.Database) =>
-    void database.exec('delete from hookplane_schema_migrations');
+  const newer = "insert into hookplane_schema_migrations values (999, 'later', 1)";
+  const older = 'delete from hookplane_schema_migrations';
 
   it.each([
     ['newer', newer, true],
     ['newer', newer, false],
     ['older', older, false],
-  ])('§7 %s is 503 MIGRATION_REQUIRED', async (_name, prepare, migrate) => {
-    const plane = await openWith(prepare, migrate);
+  ])('§7 %s is 503 MIGRATION_REQUIRED', async (_name, change, migrate) => {
+    const plane = await openWith(change, migrate);
     for (const route of [
       'GET /endpoints',
       'GET /messages/x',
@@ -197,13 +227,13 @@ describe('a schema that this version does not know', () => {
 describe('an error that nobody expected', () => {
   it('§7 is 500 INTERNAL, with the id that onError was given, and nothing else', async () => {
     const plane = await openPlane();
-    plane.database.exec('drop table hookplane_endpoints');
+    await alterAt(plane.sender.file, 'drop table hookplane_endpoints');
     const answers = [await plane.ask('GET /endpoints'), await plane.ask('GET /endpoints/x')];
     for (const [index, answer] of answers.entries()) {
       expectFailure(answer, plane, 500, 'INTERNAL');
       expect(answer.body.error).toBe('Internal error');
       expect(plane.faults[index]).toEqual({
-        error: expect.objectContaining({ message: expect.stringContaining('no such table') }),
+        error: expect.objectContaining({ message: expect.stringMatching(/no such table|does not exist/) }),
         requestId: answer.body.requestId,
       });
     }

@@ -228,7 +228,7 @@ describe('POST /endpoints/:id/test', () => {
 
   it('answers a target that is not allowed with an attempt that says so', async () => {
     const { receiver, id } = await reachable();
-    plane.database.prepare('update hookplane_endpoints set url = ?').run('http://10.0.0.1/');
+    await plane.query('update hookplane_endpoints set url = ?', 'http://10.0.0.1/');
     const answer = await plane.ask(`POST /endpoints/${id}/test`);
     expect(answer).toMatchObject({
       status: 200,

@@ -166,7 +166,7 @@ describe('DELETE /messages/:id/payload', () => {
     const { id: endpointId } = await plane.sender.endpoints.create({ url: URL });
     const { id: messageId } = await plane.sender.send({ type: 'a', data: canary });
     await plantAttempt(plane, { messageId, endpointId });
-    plane.database.prepare('update hookplane_attempts set response_body = ?').run(`you said ${canary} to us`);
+    await plane.query('update hookplane_attempts set response_body = ?', `you said ${canary} to us`);
     expect(JSON.stringify(await dump(plane))).toContain(canary);
     await plane.ask(`DELETE /messages/${messageId}/payload`);
     expect(JSON.stringify(await dump(plane))).not.toContain(canary);

@@ -47,13 +47,13 @@ async function* walk(route: string, body: object, limits: number[]): AsyncGenera
 }
 
 /** What was made due again, of a message or of an endpoint. */
-function replayed(
+async function replayed(
   column: 'message_id' | 'endpoint_id',
   of: 'message_id' | 'endpoint_id',
   id: string,
-): string[] {
-  const text = `select ${column} from hookplane_deliveries where ${of} = ? and "trigger" = 'replay' order by 1`;
-  return plane.database.prepare(text).pluck().all(id) as string[];
+): Promise<string[]> {
+  const text = `select ${column} as id from hookplane_deliveries where ${of} = ? and "trigger" = 'replay' order by 1`;
+  return (await plane.query(text, id)).map((row) => String(row.id));
 }
 
 it('§4.1 a walk through POST /replay makes each message due again exactly once, oldest first', async () => {
@@ -72,7 +72,7 @@ it('§4.1 a walk through POST /replay makes each message due again exactly once,
       let count = 0;
       for await (const page of walk('POST /replay', { endpointId, ...RANGE }, sizes)) {
         count += page.replayed;
-        expect(replayed('message_id', 'endpoint_id', endpointId)).toEqual(sent.slice(0, count).sort());
+        expect(await replayed('message_id', 'endpoint_id', endpointId)).toEqual(sent.slice(0, count).sort());
       }
       expect(count).toBe(sent.length);
     }),
@@ -94,7 +94,7 @@ it('§4.1 a walk through POST /replay of one message takes a page of its endpoin
       counts.push(page.replayed);
       const done = counts.reduce((sum, count) => sum + count, 0);
       const expected = dryRun ? [] : endpointIds.slice(0, done);
-      expect(replayed('endpoint_id', 'message_id', messageId)).toEqual(expected);
+      expect(await replayed('endpoint_id', 'message_id', messageId)).toEqual(expected);
     }
     expect(counts).toEqual([4, 2]);
   }
@@ -110,9 +110,10 @@ it('§4.1 a walk through POST /reconcile passes over what is delivered or does n
   }
   const delivered = wanted.filter((_, index) => index % 2 === 0);
   for (const id of delivered) {
-    plane.database
-      .prepare("update hookplane_deliveries set status = 'delivered', delivered_at = 1 where message_id = ?")
-      .run(id);
+    await plane.query(
+      "update hookplane_deliveries set status = 'delivered', delivered_at = 1 where message_id = ?",
+      id,
+    );
   }
   const found: string[] = [];
   for await (const page of walk('POST /reconcile', { endpointId, ...RANGE }, [3]))

@@ -108,7 +108,7 @@ const LISTS: List[] = [
     route: 'GET /tenants',
     order: 'newest first',
     async prepare() {
-      plane.database.exec('delete from hookplane_tenants');
+      await plane.query('delete from hookplane_tenants');
     },
     async insert(ms, number) {
       at(ms);
@@ -130,8 +130,8 @@ const LISTS: List[] = [
         at(ms);
         const requestId = `${tenantId} ${number}`;
         await plane.sender.forCaller({ actor: { id: 'ada' }, requestId }).tenants.setMetadata(tenantId, {});
-        const made = plane.database.prepare('select id from hookplane_audit_log where request_id = ?');
-        return made.pluck().get(requestId) as string;
+        const made = await plane.query('select id from hookplane_audit_log where request_id = ?', requestId);
+        return String(made[0]!.id);
       },
       page: get(
         () => path,

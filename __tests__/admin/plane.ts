@@ -5,10 +5,11 @@ import { toResponse } from '../../lib/admin/response.js';
 import type { Sender } from '../../lib/sender/sender.js';
 import type { Issue } from '../../lib/model/errors.js';
 import { sqliteStore } from '../../lib/store/sqlite.js';
+import type { Store } from '../../lib/store/store.js';
 import { type Lifetime, onCleanUp } from '../support/clean-up.js';
 import { type Clock, createClock } from '../support/clock.js';
 import { startSender, type TestSender, type TestSenderOptions } from '../support/sender.js';
-import { newPlace, onPostgres, rowsAt, storeAt } from '../support/test-store.js';
+import { newPlace, onPostgres, queryAt, type Row, rowsAt, storeAt } from '../support/test-store.js';
 
 export const START = Date.parse('2026-01-15T12:00:00.000Z');
 export const START_ISO = '2026-01-15T12:00:00.000Z';
@@ -46,8 +47,8 @@ export interface Answer {
 export interface Plane {
   sender: TestSender;
   handler: AdminHandler;
-  /** The sender's own connection to its file. */
-  database: Database.Database;
+  /** Runs a statement with a `?` for each value past the sender, and answers its rows. */
+  query(text: string, ...values: unknown[]): Promise<Row[]>;
   clock: Clock;
   /** What `onError` was told. */
   faults: { error: unknown; requestId: string }[];
@@ -72,13 +73,18 @@ const unsendable = () => ({
  * A control plane over a sender with a store of its own. The sender is not started, so that nothing but the requests of the
  * test changes anything, and its clock stands still.
  */
-export async function openPlane({ admin, lifetime = 'test', ...options }: PlaneOptions = {}): Promise<Plane> {
-  const file = await newPlace(lifetime);
-  const database = onPostgres ? null : openDatabase(file, lifetime);
+export async function openPlane({
+  admin,
+  lifetime = 'test',
+  file: given,
+  store,
+  ...options
+}: PlaneOptions = {}): Promise<Plane> {
+  const file = given ?? (await newPlace(lifetime));
   const clock = createClock(START);
   const sender = await startSender({
     file,
-    store: database ? sqliteStore({ database, synchronous: 'normal' }) : await storeAt(file),
+    store: store ?? (onPostgres ? await storeAt(file) : quickStore(file, lifetime)),
     started: false,
     lifetime,
     now: clock.now,
@@ -98,10 +104,7 @@ export async function openPlane({ admin, lifetime = 'test', ...options }: PlaneO
   return {
     sender,
     handler,
-    get database() {
-      if (!database) throw new Error('A test that asks the database itself runs on SQLite alone');
-      return database;
-    },
+    query: (text, ...values) => queryAt(file, text, values),
     clock,
     faults,
     ask: (route, { context, ...asked } = {}) =>
@@ -115,10 +118,11 @@ export function hostedHandler(sender: Sender, options: AdminHandlerOptions) {
   return async (request: Request, context: HostContext = {}) => toResponse(await plane(request, context));
 }
 
-function openDatabase(file: string, lifetime: Lifetime): Database.Database {
+/** One that does not wait for the disk. */
+function quickStore(file: string, lifetime: Lifetime): Store {
   const database = new Database(file);
   onCleanUp(lifetime, 'folder', async () => database.close());
-  return database;
+  return sqliteStore({ database, synchronous: 'normal' });
 }
 
 /** Anybody may enter; who names a tenant in a header is bound to it. */

@@ -1,4 +1,3 @@
-import { executeAt } from '../support/test-store.js';
 import type { Plane } from './plane.js';
 
 export interface PlantedTenant {
@@ -52,7 +51,7 @@ export async function plantTenant(plane: Plane, tenantId: string, mark: string):
     );
   }
   const changed = 'update hookplane_deliveries set attempt_count = 2, last_error = ? where message_id = ?';
-  await executeAt(sender.file, changed, [mark, message.id]);
+  await plane.query(changed, mark, message.id);
   return { tenantId, endpointId: endpoint.id, messageId: message.id, attemptIds, secret };
 }
 
@@ -91,28 +90,23 @@ export async function plantAttempt(plane: Plane, attempt: PlantedAttempt): Promi
   const columns = Object.keys(row);
   const places = columns.map(() => '?').join(', ');
   const names = columns.map((name) => `"${name}"`).join(', ');
-  await executeAt(
-    plane.sender.file,
-    `insert into hookplane_attempts (${names}) values (${places})`,
-    Object.values(row),
-  );
+  await plane.query(`insert into hookplane_attempts (${names}) values (${places})`, ...Object.values(row));
   return id;
 }
 
 /** Says that a worker is alive, so that health is good without one that delivers. */
-export async function plantWorker({ sender, clock }: Plane): Promise<void> {
-  const row = ['wrk_planted', clock.now()];
-  await executeAt(sender.file, 'insert into hookplane_workers (id, heartbeat_at) values (?, ?)', row);
+export async function plantWorker({ query, clock }: Plane): Promise<void> {
+  await query('insert into hookplane_workers (id, heartbeat_at) values (?, ?)', 'wrk_planted', clock.now());
 }
 
 /** Says that what a message owes has ended so. */
 export async function plantDeliveries(
-  { sender, clock }: Plane,
+  { query, clock }: Plane,
   messageId: string,
   status: 'delivered' | 'failed',
 ): Promise<void> {
   const ended = 'update hookplane_deliveries set status = ?, delivered_at = ? where message_id = ?';
-  await executeAt(sender.file, ended, [status, status === 'delivered' ? clock.now() : null, messageId]);
+  await query(ended, status, status === 'delivered' ? clock.now() : null, messageId);
   const rolledUp = 'update hookplane_messages set status = ? where id = ?';
-  await executeAt(sender.file, rolledUp, [status, messageId]);
+  await query(rolledUp, status, messageId);
 }

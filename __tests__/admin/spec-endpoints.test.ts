@@ -27,9 +27,7 @@ beforeEach(async () => {
 const create = async (fields: Record<string, unknown> = {}, as?: string): Promise<Answer> =>
   plane.ask('POST /endpoints', { json: { url: URL, ...fields }, ...(as !== undefined && { as }) });
 const secrets = () =>
-  plane.database
-    .prepare('select secret, expires_at from hookplane_endpoint_secrets order by created_at, id')
-    .all();
+  plane.query('select secret, expires_at from hookplane_endpoint_secrets order by created_at, id');
 
 describe('§4 GET /endpoints', () => {
   it('§4 GET /endpoints answers { endpoints, nextCursor }, newest first', async () => {
@@ -80,7 +78,7 @@ describe('§4 POST /endpoints', () => {
     expect(answer.headers.get('location')).toBe(`endpoints/${answer.body.id}`);
     const { secret, ...record } = answer.body;
     expectAnswer(await plane.ask(`GET /${answer.headers.get('location')}`), 200, record);
-    expect(secrets()).toEqual([{ secret, expires_at: null }]);
+    expect(await secrets()).toEqual([{ secret, expires_at: null }]);
   });
 
   it('§4 POST /endpoints keeps every field', async () => {
@@ -148,7 +146,7 @@ describe('§4 PATCH /endpoints/:id', () => {
   it('§4 PATCH /endpoints/:id leaves absent fields as they are', async () => {
     const { secret, ...record } = (await create(FIELDS)).body;
     expectAnswer(await plane.ask(`PATCH /endpoints/${record.id}`, { json: {} }), 200, record);
-    expect(secrets()).toEqual([{ secret, expires_at: null }]);
+    expect(await secrets()).toEqual([{ secret, expires_at: null }]);
   });
 
   it.each(['tenantId', 'id', 'status', 'pausedReason', 'pausedAt', 'createdAt', 'updatedAt'])(
@@ -172,7 +170,7 @@ describe('§4 DELETE /endpoints/:id', () => {
     expect(answer).toMatchObject({ status: 204, text: '' });
     expectOwnHeaders(answer);
     expectError(await plane.ask(`GET /endpoints/${id}`), 'ENDPOINT_NOT_FOUND');
-    expect(secrets()).toEqual([]);
+    expect(await secrets()).toEqual([]);
     const { deliveries } = (await plane.ask(`GET /messages/${message.id}`)).body;
     expect(deliveries).toEqual([
       {
@@ -215,7 +213,7 @@ describe('§4 POST /endpoints/:id/rotate-secret', () => {
     const previousSecretExpiresAt = inSeconds(86_400);
     expectAnswer(answer, 200, { ...anEndpoint({ id }), secret: SYMMETRIC, previousSecretExpiresAt });
     expect(answer.body.secret).not.toBe(before);
-    expect(secrets()).toEqual(
+    expect(await secrets()).toEqual(
       expect.arrayContaining([
         { secret: before, expires_at: START + 86_400_000 },
         { secret: answer.body.secret, expires_at: null },
@@ -236,7 +234,7 @@ describe('§4 POST /endpoints/:id/rotate-secret', () => {
     await plane.ask(`POST /endpoints/${id}/rotate-secret`);
     const answer = await plane.ask(`POST /endpoints/${id}/rotate-secret`, { json: { overlapSeconds: 0 } });
     expect(answer.body.previousSecretExpiresAt).toBe(START_ISO);
-    expect(secrets()).toEqual([{ secret: answer.body.secret, expires_at: null }]);
+    expect(await secrets()).toEqual([{ secret: answer.body.secret, expires_at: null }]);
   });
 
   it('§4 POST /endpoints/:id/rotate-secret names what is wrong, and rotates nothing', async () => {

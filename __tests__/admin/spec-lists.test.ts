@@ -23,21 +23,22 @@ describe('every list route', () => {
     endpointId = (await plane.sender.endpoints.create(owner)).id;
     const many = Array.from({ length: ROWS }, (_, n) => ({ type: 'x', data: n, tenantId: 'acme' }));
     messageId = (await plane.sender.sendMany(many))[0]!.id;
-    multiply('hookplane_endpoints', endpointId);
-    multiply('hookplane_tenants', 'acme');
-    multiply('hookplane_attempts', await plantAttempt(plane, { messageId, endpointId }));
+    await multiply('hookplane_endpoints', endpointId);
+    await multiply('hookplane_tenants', 'acme');
+    await multiply('hookplane_attempts', await plantAttempt(plane, { messageId, endpointId }));
   });
 
   /** Copies a row until there are as many as wanted. */
-  function multiply(table: string, id: string): void {
-    const info = plane.database.prepare(`select name from pragma_table_info('${table}')`).pluck();
-    const columns = (info.all() as string[]).filter((name) => name !== 'id').map((name) => `"${name}"`);
-    plane.database
-      .prepare(
-        `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${ROWS - 1})
-        insert into ${table} (id, ${columns}) select id || '-' || i, ${columns} from ${table}, n where id = ?`,
-      )
-      .run(id);
+  async function multiply(table: string, id: string): Promise<void> {
+    const [row] = await plane.query(`select * from ${table} where id = ?`, id);
+    const columns = Object.keys(row!)
+      .filter((name) => name !== 'id')
+      .map((name) => `"${name}"`);
+    await plane.query(
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${ROWS - 1})
+      insert into ${table} (id, ${columns}) select id || '-' || i, ${columns} from ${table}, n where id = ?`,
+      id,
+    );
   }
 
   const get = (route: string, plural: string): List => ({

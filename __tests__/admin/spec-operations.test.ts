@@ -24,9 +24,9 @@ async function send(count: number, fields: { type?: string; data?: unknown } = {
 }
 
 const triggers = () =>
-  plane.database
-    .prepare('select message_id, status, "trigger", webhook_id from hookplane_deliveries order by created_at')
-    .all() as { message_id: string; status: string; trigger: string; webhook_id: string | null }[];
+  plane.query(
+    'select message_id, status, "trigger", webhook_id from hookplane_deliveries order by created_at',
+  );
 
 describe('§4 POST /replay', () => {
   it('§4 POST /replay makes a finished message pending again', async () => {
@@ -36,7 +36,7 @@ describe('§4 POST /replay', () => {
       replayed: 1,
       nextCursor: null,
     });
-    expect(triggers()).toEqual([
+    expect(await triggers()).toEqual([
       { message_id: messageId, status: 'pending', trigger: 'replay', webhook_id: null },
     ]);
     expect((await plane.ask(`GET /messages/${messageId}`)).body.status).toBe('pending');
@@ -47,10 +47,8 @@ describe('§4 POST /replay', () => {
     const [messageId] = await send(1);
     const { body } = await plane.ask('POST /replay', { json: { messageId, endpointId: second.id } });
     expect(body.replayed).toBe(1);
-    const replayed = plane.database
-      .prepare(`select endpoint_id from hookplane_deliveries where "trigger" = 'replay'`)
-      .pluck();
-    expect(replayed.all()).toEqual([second.id]);
+    const replayed = `select endpoint_id from hookplane_deliveries where "trigger" = 'replay'`;
+    expect(await plane.query(replayed)).toEqual([{ endpoint_id: second.id }]);
     expect((await plane.ask('POST /replay', { json: { messageId } })).body.replayed).toBe(2);
   });
 
@@ -59,10 +57,10 @@ describe('§4 POST /replay', () => {
     const json = { endpointId, since: SINCE, limit: 2 };
     const first = await plane.ask('POST /replay', { json });
     expectAnswer(first, 200, { replayed: 2, nextCursor: expect.any(String) });
-    expect(triggers().map((row) => row.trigger)).toEqual(['replay', 'replay', 'send']);
+    expect((await triggers()).map((row) => row.trigger)).toEqual(['replay', 'replay', 'send']);
     const last = await plane.ask('POST /replay', { json: { ...json, cursor: first.body.nextCursor } });
     expectAnswer(last, 200, { replayed: 1, nextCursor: null });
-    expect(triggers().map((row) => row.message_id)).toEqual(ids);
+    expect((await triggers()).map((row) => row.message_id)).toEqual(ids);
   });
 
   it('§4 POST /replay narrows a range by until, types and status', async () => {
@@ -95,10 +93,10 @@ describe('§4 POST /replay', () => {
   it('§4 POST /replay keeps the webhook id unless freshId asks for another', async () => {
     const [messageId] = await send(1);
     await plane.ask('POST /replay', { json: { messageId } });
-    expect(triggers()[0]!.webhook_id).toBeNull();
+    expect((await triggers())[0]!.webhook_id).toBeNull();
     await plane.ask('POST /replay', { json: { messageId, freshId: true } });
-    expect(triggers()[0]!.webhook_id).toMatch(/^msg_[0-9a-z]{26,32}$/);
-    expect(triggers()[0]!.webhook_id).not.toBe(messageId);
+    expect((await triggers())[0]!.webhook_id).toMatch(/^msg_[0-9a-z]{26,32}$/);
+    expect((await triggers())[0]!.webhook_id).not.toBe(messageId);
   });
 
   it('§4 POST /replay serves an endpoint that came after the messages', async () => {

@@ -1,6 +1,6 @@
 import { createAdminHandler } from '../../lib/admin/handler.js';
 import { createSender } from '../../lib/create-sender.js';
-import { sqliteStore } from '../../lib/store/sqlite.js';
+import { storeAt } from '../support/test-store.js';
 import { recordingLogger } from '../support/sender.js';
 import { expectAnswer, expectError, expectIssues, expectOwnHeaders } from './expectations.js';
 import { plantAttempt, plantWorker } from './planted.js';
@@ -21,7 +21,7 @@ describe('§1 What the service does', () => {
   });
 
   it('§1 is created from a configured sender and an authorize callback', async () => {
-    const sender = createSender({ store: sqliteStore({ database: plane.database }) });
+    const sender = createSender({ store: await storeAt(plane.sender.file) });
     const handler = createAdminHandler(sender, { authorize: () => true });
     expect((await handler(requestOf('GET /endpoints'))).status).toBe(200);
   });
@@ -242,10 +242,12 @@ describe('§3 States and transitions', () => {
   it.each(['manual', 'failing', 'gone'])('§3 enable: paused (%s) to active', async (reason) => {
     const { id } = await plane.sender.endpoints.create({ url: URL });
     await plane.ask(`POST /endpoints/${id}/disable`);
-    plane.database.prepare('update hookplane_endpoints set paused_reason = ?, failing_since = 1').run(reason);
+    await plane.query('update hookplane_endpoints set paused_reason = ?, failing_since = 1', reason);
     expect((await plane.ask(`GET /endpoints/${id}`)).body.pausedReason).toBe(reason);
     expectAnswer(await plane.ask(`POST /endpoints/${id}/enable`), 200, anEndpoint({ id }));
-    expect(plane.database.prepare('select failing_since from hookplane_endpoints').pluck().get()).toBeNull();
+    expect(await plane.query('select failing_since from hookplane_endpoints')).toEqual([
+      { failing_since: null },
+    ]);
   });
 
   it('§3 enable: active stays active', async () => {

@@ -1,7 +1,7 @@
 import type { Decision } from '../../lib/admin/authorize.js';
 import { createAdminHandler } from '../../lib/admin/handler.js';
 import { createSender } from '../../lib/create-sender.js';
-import { sqliteStore } from '../../lib/store/sqlite.js';
+import { newStore } from '../support/test-store.js';
 import { failingStore } from '../support/failing-store.js';
 import { storeAt } from '../support/test-store.js';
 import { expectAnswer, expectError } from './expectations.js';
@@ -130,7 +130,7 @@ describe('GET /caller', () => {
   });
 
   it('asks nothing of the store', async () => {
-    const { store, calls } = failingStore(sqliteStore({ file: ':memory:' }));
+    const { store, calls } = failingStore(await newStore());
     const handler = createAdminHandler(createSender({ store }), {
       authorize: () => ({ allow: true, tenantId: 'acme' }),
     });

@@ -4,7 +4,7 @@ import request from 'supertest';
 import { createSender } from '../../lib/create-sender.js';
 import { type AdminMiddlewareOptions, adminMiddleware } from '../../lib/express/index.js';
 import type { Sender } from '../../lib/sender/sender.js';
-import { sqliteStore } from '../../lib/store/sqlite.js';
+import { newStore } from '../support/test-store.js';
 import { exchange, send, servers } from './http.js';
 
 const serve = servers();
@@ -15,8 +15,8 @@ const eat: RequestHandler = (req, _res, next) => {
 };
 
 let sender: Sender;
-beforeEach(() => {
-  sender = createSender({ store: sqliteStore({ file: ':memory:' }) });
+beforeEach(async () => {
+  sender = createSender({ store: await newStore() });
 });
 afterEach(() => sender.stop());
 

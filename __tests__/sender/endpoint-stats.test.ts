@@ -1,10 +1,10 @@
 import type { StatsRequest } from '../../lib/model/stats.js';
 import { countAttempts } from '../../lib/model/stats.js';
 import type { NewAttempt } from '../../lib/store/store.js';
-import { sqliteStore } from '../../lib/store/sqlite.js';
 import { attemptOf, lease, settle, settlementOf } from '../contracts/store/fixtures.js';
 import { createClock, DAY, HOUR, MINUTE } from '../support/clock.js';
 import { startSender } from '../support/sender.js';
+import { newStore } from '../support/test-store.js';
 
 /** The sender's clock: twelve minutes past noon. */
 const NOW = Date.parse('2026-05-01T12:12:00.000Z');
@@ -12,7 +12,7 @@ const iso = (ms: number) => new Date(ms).toISOString();
 
 async function start() {
   const clock = createClock(NOW);
-  const store = sqliteStore({ file: ':memory:' });
+  const store = await newStore();
   const sender = await startSender({ store, started: false, now: clock.now });
   const { id } = await sender.endpoints.create({ url: 'https://example.com/hook', tenantId: 'acme' });
   /** Records attempts as a worker would. */

@@ -1,11 +1,8 @@
-import Database from 'better-sqlite3';
-import { join } from 'node:path';
 import { createEmitter, type SenderEvents } from '../../lib/sender/events.js';
-import { sqliteStore } from '../../lib/store/sqlite.js';
-import { onCleanUp } from '../support/clean-up.js';
 import { createClock, DAY } from '../support/clock.js';
 import { startReceiver } from '../support/receiver.js';
-import { recordingLogger, startSender, temporaryFolder, type TestSender } from '../support/sender.js';
+import { recordingLogger, startSender, type TestSender } from '../support/sender.js';
+import { applicationDatabase } from '../support/test-store.js';
 import { eventually } from '../support/wait-for.js';
 import { untilAttempts, untilStatus } from './probe.js';
 
@@ -143,22 +140,21 @@ test('"recovered" does not tell an endpoint that was enabled in between', async 
 });
 
 test('"error" tells a store that fails in the background; it is tried again and nothing is lost', async () => {
-  const database = new Database(join(await temporaryFolder(), 'store.sqlite'));
-  onCleanUp('test', 'folder', async () => void database.close());
+  const { store, fill, clear } = await applicationDatabase();
   const receiver = await startReceiver();
   const held = receiver.hold('/');
-  const sender = await startSender({ store: sqliteStore({ database }) });
+  const sender = await startSender({ store });
   const told = listen(sender);
   await sender.endpoints.create({ url: receiver.url() });
   const sent = await sender.sendMany(Array.from({ length: 20 }, (_each, n) => ({ type: 'a.b', data: n })));
   await receiver.waitFor(20);
-  // The disk is full from here on, and what comes back is too long for the pages there are.
-  database.pragma(`max_page_count = ${String(database.pragma('page_count', { simple: true }))}`);
+  // What comes back is too long for what is left of the disk.
+  await fill();
   held.release({ status: 200, body: 'x'.repeat(4096) });
   await eventually(() => expect(told.error.length).toBeGreaterThanOrEqual(1));
   expect(told.error[0]).toMatchObject({ error: { code: 'STORE_UNAVAILABLE' } });
   expect(sender.log).toContainEqual(expect.objectContaining({ level: 'error' }));
-  database.pragma('max_page_count = 1000000');
+  await clear();
   for (const { id } of sent) await untilStatus(sender, id, 'delivered');
   expect(receiver.requests()).toHaveLength(20);
   expect(told.dead).toEqual([]);

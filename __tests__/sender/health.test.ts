@@ -1,10 +1,11 @@
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { createSender } from '../../lib/create-sender.js';
+import { postgresStore } from '../../lib/store/postgres.js';
 import { sqliteStore } from '../../lib/store/sqlite.js';
 import { createClock, MINUTE, SECOND } from '../support/clock.js';
 import { startReceiver } from '../support/receiver.js';
 import { startSender, temporaryFolder } from '../support/sender.js';
+import { alterAt, onPostgres } from '../support/test-store.js';
 import { untilAttempts, untilStatus } from './probe.js';
 
 const UNKNOWN = { ok: false, outboxDepth: null, oldestPendingAge: null, workerCount: null };
@@ -116,7 +117,10 @@ test('of a store that does not answer says so, and never rejects', async () => {
   await stopped.stop();
   expect(await stopped.health()).toEqual({ ...UNKNOWN, reason: 'store_unavailable' });
   const file = join(await temporaryFolder(), 'no', 'such', 'folder.sqlite');
-  const sender = createSender({ store: sqliteStore({ file }) });
+  const store = onPostgres
+    ? postgresStore({ connectionString: 'postgres://127.0.0.1:1/none' })
+    : sqliteStore({ file });
+  const sender = createSender({ store });
   expect(await sender.health()).toEqual({ ...UNKNOWN, reason: 'store_unavailable' });
   expect(await sender.forTenant('acme').health()).toEqual({ ...UNKNOWN, reason: 'store_unavailable' });
 });
@@ -124,9 +128,7 @@ test('of a store that does not answer says so, and never rejects', async () => {
 test('of a store with another schema says so', async () => {
   const before = await startSender();
   await before.stop();
-  const database = new Database(before.file);
-  database.exec('update hookplane_schema_migrations set version = 99');
-  database.close();
+  await alterAt(before.file, 'update hookplane_schema_migrations set version = 99');
   const sender = await startSender({ file: before.file, started: false });
   expect(await sender.health()).toEqual({ ...UNKNOWN, reason: 'migration_required' });
   await expect(sender.start()).rejects.toMatchObject({ code: 'MIGRATION_REQUIRED' });

@@ -1,9 +1,8 @@
-import { join } from 'node:path';
 import type { Sender } from '../../lib/sender/sender.js';
-import { sqliteStore } from '../../lib/store/sqlite.js';
 import type { Store, Turn, TurnResult } from '../../lib/store/store.js';
 import { startReceiver } from '../support/receiver.js';
-import { startSender, temporaryFolder } from '../support/sender.js';
+import { startSender } from '../support/sender.js';
+import { newPlace, storeAt } from '../support/test-store.js';
 import { eventually } from '../support/wait-for.js';
 import { takeTurns } from './probe.js';
 
@@ -14,8 +13,8 @@ const untilEmpty = (sender: Sender) =>
 
 /** A store on a file of its own, and the turns that a worker takes with it. */
 async function recordedStore(): Promise<{ file: string; store: Store; turns: (Turn & TurnResult)[] }> {
-  const file = join(await temporaryFolder(), 'hookplane.sqlite');
-  const store = sqliteStore({ file });
+  const file = await newPlace();
+  const store = await storeAt(file);
   const turns: (Turn & TurnResult)[] = [];
   const outbox = {
     ...store.outbox,

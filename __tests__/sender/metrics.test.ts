@@ -1,13 +1,10 @@
-import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { Gauge, Registry } from 'prom-client';
-import { sqliteStore } from '../../lib/store/sqlite.js';
 import type { Store } from '../../lib/store/store.js';
 import type { Sender } from '../../lib/sender/sender.js';
-import { onCleanUp } from '../support/clean-up.js';
 import { createClock, MINUTE } from '../support/clock.js';
 import { startReceiver } from '../support/receiver.js';
-import { startSender, temporaryFolder } from '../support/sender.js';
+import { startSender } from '../support/sender.js';
+import { applicationDatabase, newStore } from '../support/test-store.js';
 import { eventually } from '../support/wait-for.js';
 import { untilStatus } from './probe.js';
 
@@ -237,11 +234,9 @@ test('a store that is away is one that is not up; what is known without it is to
 });
 
 test('failures of the store are counted by what it was asked for', async () => {
-  const database = new Database(join(await temporaryFolder(), 'store.sqlite'));
-  onCleanUp('test', 'folder', async () => void database.close());
-  const sender = await startSender({ store: sqliteStore({ database }) });
-  // The disk is full from here on.
-  database.pragma(`max_page_count = ${String(database.pragma('page_count', { simple: true }))}`);
+  const { store, fill } = await applicationDatabase();
+  const sender = await startSender({ store });
+  await fill();
   const message = { type: 'a.b', data: 'x'.repeat(100_000) };
   await expect(sender.send(message)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
   await expect(sender.sendMany([message])).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
@@ -255,7 +250,7 @@ test('failures of the store are counted by what it was asked for', async () => {
 });
 
 test('turns that the store fails are counted', async () => {
-  const inner = sqliteStore({ file: ':memory:' });
+  const inner = await newStore();
   let failing = true;
   const store: Store = {
     ...inner,
@@ -338,7 +333,7 @@ describe("an application's own registry", () => {
   });
 
   test('asks the store once each time', async () => {
-    const inner = sqliteStore({ file: ':memory:' });
+    const inner = await newStore();
     let asked = 0;
     const store: Store = {
       ...inner,

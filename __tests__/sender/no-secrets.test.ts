@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
 import { inspect } from 'node:util';
 import { createAdminHandler } from '../../lib/admin/handler.js';
 import { createEmitter, type SenderEventName } from '../../lib/sender/events.js';
 import { takeSecrets } from '../support/check-secrets.js';
 import { createClock } from '../support/clock.js';
 import { startReceiver } from '../support/receiver.js';
-import { recordingLogger, startSender, type TestSender } from '../support/sender.js';
+import { recordingLogger, startSender } from '../support/sender.js';
+import { bytesAt } from '../support/test-store.js';
 import { eventually } from '../support/wait-for.js';
 import { untilAttempts, untilStatus } from './probe.js';
 
@@ -18,13 +18,6 @@ function formsOf(secret: string): string[] {
   const text = bytes.toString('base64');
   // Without the end, which depends on what stands behind the bytes.
   return [text.slice(0, 30), bytes.toString('base64url').slice(0, 30), bytes.toString('hex').slice(0, 40)];
-}
-
-/** What the database and its log hold at this moment. */
-function bytesOf({ file }: TestSender): Buffer {
-  return Buffer.concat(
-    [file, `${file}-wal`, `${file}-shm`].filter((name) => existsSync(name)).map((name) => readFileSync(name)),
-  );
 }
 
 /** All that somebody could see of a sender that does everything once, and the secrets that were in it. */
@@ -112,7 +105,7 @@ async function story(secretKey: string | undefined) {
   for (const path of ['/endpoints', `/endpoints/${made.id}`, '/audit', '/openapi.json', '/metrics']) {
     await answer(plane(new Request(`http://plane.test${path}`)).then((response) => response.text()));
   }
-  const onDisk = bytesOf(sender);
+  const onDisk = await bytesAt(sender.file);
 
   // A process that has another key than the one that sealed: what fails, and what is said of it.
   const log = [...sender.log];
@@ -144,7 +137,7 @@ async function story(secretKey: string | undefined) {
   }
   seen.requests!.push(...receiver.requests().map(({ headers, rawBody }) => [headers, String(rawBody)]));
   seen.log = log;
-  return { secrets, seen, sender, onDisk, afterwards: bytesOf(sender) };
+  return { secrets, seen, sender, onDisk, afterwards: await bytesAt(sender.file) };
 }
 
 function findings(text: string, secrets: Iterable<string>): string[] {
@@ -154,7 +147,7 @@ function findings(text: string, secrets: Iterable<string>): string[] {
 const shown = (value: unknown): string =>
   inspect(value, { depth: 12, maxStringLength: null, maxArrayLength: null });
 
-test('no secret and no key is in anything that a sender says, nor in its file when they are sealed', async () => {
+test('no secret and no key is in anything that a sender says, nor on its disk when they are sealed', async () => {
   const key = randomBytes(32).toString('base64');
   const { secrets, seen, sender, onDisk, afterwards } = await story(key);
   expect(secrets.size).toBe(5);
@@ -176,7 +169,7 @@ test('no secret and no key is in anything that a sender says, nor in its file wh
   expect(onDisk.includes('enc:v1:')).toBe(true);
 });
 
-test('without a key secrets are in the file, and nowhere else', async () => {
+test('without a key secrets are on the disk, and nowhere else', async () => {
   const { secrets, seen, onDisk } = await story(undefined);
   for (const [where, said] of Object.entries(seen)) {
     expect([where, findings(shown(said) + JSON.stringify(said), secrets)]).toEqual([where, []]);

@@ -1,9 +1,7 @@
-import Database from 'better-sqlite3';
-import { sqliteStore } from '../../lib/store/sqlite.js';
 import { newMessage } from '../contracts/store/fixtures.js';
-import { onCleanUp } from '../support/clean-up.js';
 import { createClock } from '../support/clock.js';
 import { startSender } from '../support/sender.js';
+import { queryAt, type Row, storeAt } from '../support/test-store.js';
 
 const MESSAGES = 2000;
 const FIRST = Date.parse('2026-04-01T00:00:00.000Z');
@@ -15,7 +13,7 @@ async function many() {
   const create = () => sender.endpoints.create({ url: 'http://127.0.0.1:9999/', tenantId: 'acme' });
   const target = await create();
   const other = await create();
-  const store = sqliteStore({ file: sender.file });
+  const store = await storeAt(sender.file);
   await store.open();
   const messages = Array.from({ length: MESSAGES }, (_, index) =>
     newMessage([target.id, other.id], {
@@ -26,18 +24,15 @@ async function many() {
   );
   await store.messages.insert(messages, true);
   await store.close();
-  const database = new Database(sender.file, { readonly: true });
-  onCleanUp('test', 'folder', async () => void database.close());
   const timeOf = (index: number) => new Date(FIRST + (index / 2) * 1000).toISOString();
   return {
     sender,
     range: { endpointId: target.id, since: timeOf(800), until: timeOf(1200), limit: 50 },
     ids: messages.slice(800, 1200).map(({ id }) => id),
     deliveriesTo: (endpointId: string) =>
-      database.prepare('select * from hookplane_deliveries where endpoint_id = ?').all(endpointId) as {
-        message_id: string;
-        trigger: string;
-      }[],
+      queryAt(sender.file, 'select * from hookplane_deliveries where endpoint_id = ? order by message_id', [
+        endpointId,
+      ]),
     target,
     other,
   };
@@ -61,7 +56,7 @@ async function walk<Page extends { nextCursor: string | null }>(
 
 test('a long range is replayed page by page while sends go on, each message once, and nothing beside it', async () => {
   const { sender, range, ids, deliveriesTo, target, other } = await many();
-  const before = { target: deliveriesTo(target.id), other: deliveriesTo(other.id) };
+  const before = { target: await deliveriesTo(target.id), other: await deliveriesTo(other.id) };
   const send = () => sender.send({ type: 'a.b', data: 1, tenantId: 'acme' });
 
   const dry = await walk(
@@ -69,15 +64,15 @@ test('a long range is replayed page by page while sends go on, each message once
     async () => {},
   );
   expect(dry.reduce((sum, { replayed }) => sum + replayed, 0)).toBe(400);
-  expect(deliveriesTo(target.id)).toEqual(before.target);
+  expect(await deliveriesTo(target.id)).toEqual(before.target);
 
   const pages = await walk((cursor) => sender.replay({ ...range, cursor }), send);
   expect(pages.map(({ replayed }) => replayed).filter((count) => count > 0)).toEqual(Array(8).fill(50));
-  const replayed = deliveriesTo(target.id).filter(({ trigger }) => trigger === 'replay');
+  const replayed = (await deliveriesTo(target.id)).filter(({ trigger }) => trigger === 'replay');
   expect(replayed.map((row) => row.message_id).sort()).toEqual(ids);
-  const untouched = (rows: { message_id: string }[], of: readonly { message_id: string }[]) =>
+  const untouched = (rows: Row[], of: readonly Row[]) =>
     rows.filter((row) => of.some((known) => known.message_id === row.message_id));
-  expect(untouched(deliveriesTo(other.id), before.other)).toEqual(before.other);
+  expect(untouched(await deliveriesTo(other.id), before.other)).toEqual(before.other);
 });
 
 test('a long range is reconciled page by page while sends go on, each message once, oldest first', async () => {

@@ -1,30 +1,21 @@
 import { randomBytes } from 'node:crypto';
-import Database from 'better-sqlite3';
 import { createAdminHandler } from '../../lib/admin/handler.js';
 import { readSecretKeys } from '../../lib/sender/secrets.js';
 import { verifySignature } from '../../lib/sender/verify-signature.js';
-import { onCleanUp } from '../support/clean-up.js';
 import { createClock, HOUR } from '../support/clock.js';
 import { type ReceivedRequest, type Receiver, startReceiver } from '../support/receiver.js';
 import { startSender, type TestSender, type TestSenderOptions } from '../support/sender.js';
+import { queryAt } from '../support/test-store.js';
 import { eventually, waitFor } from '../support/wait-for.js';
 import { untilAttempts, untilStatus } from './probe.js';
 
 const [A, B] = [randomBytes(32).toString('base64'), randomBytes(32).toString('hex')];
 const idOf = (key: string): string => readSecretKeys(key)[0]!.id;
 
-/** What the file holds, by endpoint and by age. */
-function openFile({ file }: { file: string }) {
-  const database = new Database(file);
-  onCleanUp('test', 'receiver', async () => void database.close());
-  return {
-    secrets: () =>
-      database
-        .prepare('select secret from hookplane_endpoint_secrets order by endpoint_id, created_at, id')
-        .pluck()
-        .all() as string[],
-    run: (sql: string, ...values: unknown[]) => database.prepare(sql).run(...values).changes,
-  };
+/** What the store holds, by endpoint and by age. */
+async function secretsOf({ file }: { file: string }): Promise<string[]> {
+  const text = 'select secret from hookplane_endpoint_secrets order by endpoint_id, created_at, id';
+  return (await queryAt(file, text)).map(({ secret }) => String(secret));
 }
 
 /** A sender on the same file, after the one before it. */
@@ -50,7 +41,7 @@ test('the store is given sealed secrets alone, and what is signed is signed by w
   const { id, secret } = await createOn(sender, receiver, '/a');
   const { privateKey, publicKey } = sender.keys.generateAsymmetric();
   await sender.endpoints.rotateSecret(id, { secret: privateKey });
-  for (const stored of openFile(sender).secrets()) expect(stored).toMatch(`enc:v1:${idOf(A)}:`);
+  for (const stored of await secretsOf(sender)) expect(stored).toMatch(`enc:v1:${idOf(A)}:`);
   const request = await deliver(sender, receiver, '/a');
   expect([secret, publicKey].map((key) => isSignedBy(key, request))).toEqual([true, true]);
   expect(await sender.endpoints.secret(id)).toEqual({
@@ -64,8 +55,7 @@ test('from no key to one and on to the next: everything stays deliverable, and t
   const receiver = await startReceiver();
   const bare = await startSender();
   const secrets = [(await createOn(bare, receiver, '/a')).secret];
-  const file = openFile(bare);
-  expect(file.secrets()).toEqual(secrets);
+  expect(await secretsOf(bare)).toEqual(secrets);
 
   const first = await restart(bare, { secretKey: A });
   secrets.push((await createOn(first, receiver, '/b')).secret);
@@ -75,7 +65,7 @@ test('from no key to one and on to the next: everything stays deliverable, and t
 
   const second = await restart(first, { secretKey: [B, A] });
   secrets.push((await createOn(second, receiver, '/c')).secret);
-  expect(file.secrets().map((text) => text.split(':')[2])).toEqual([idOf(A), idOf(A), idOf(B)]);
+  expect((await secretsOf(bare)).map((text) => text.split(':')[2])).toEqual([idOf(A), idOf(A), idOf(B)]);
   expect(isSignedBy(secrets[1]!, await deliver(second, receiver, '/b'))).toBe(true);
   expect(await second.resealSecrets()).toEqual({ resealed: 2, unopened: 0 });
 
@@ -154,10 +144,10 @@ test('a secret that is moved to another endpoint, or changed, signs nothing', as
   ];
   // Each has been opened in its own row before.
   for (const path of ['/a', '/b', '/c']) await deliver(sender, receiver, path);
-  const file = openFile(sender);
-  const [ofOne, ofOther] = file.secrets();
-  file.run('update hookplane_endpoint_secrets set secret = ? where endpoint_id = ?', ofOther, one!.id);
-  file.run('update hookplane_endpoint_secrets set secret = ? where endpoint_id = ?', ofOne, other!.id);
+  const run = (text: string, ...values: unknown[]) => queryAt(sender.file, text, values);
+  const [ofOne, ofOther] = await secretsOf(sender);
+  await run('update hookplane_endpoint_secrets set secret = ? where endpoint_id = ?', ofOther, one!.id);
+  await run('update hookplane_endpoint_secrets set secret = ? where endpoint_id = ?', ofOne, other!.id);
   for (const { id, channels } of [one!, other!]) {
     const sent = await sender.send({ type: 'a.b', data: 2, channels: channels! });
     const attempts = await untilAttempts(sender, sent, 1);
@@ -167,8 +157,8 @@ test('a secret that is moved to another endpoint, or changed, signs nothing', as
     await expect(sender.endpoints.secret(id)).rejects.toMatchObject({ code: 'SECRET_SEALED' });
   }
   // A row that follows its text to the other endpoint is no better.
-  file.run('update hookplane_endpoint_secrets set endpoint_id = ? where endpoint_id = ?', 'ep_x', one!.id);
-  file.run(
+  await run('update hookplane_endpoint_secrets set endpoint_id = ? where endpoint_id = ?', 'ep_x', one!.id);
+  await run(
     'update hookplane_endpoint_secrets set endpoint_id = ?, secret = ? where endpoint_id = ?',
     one!.id,
     ofOther,
@@ -214,11 +204,7 @@ test('all are sealed anew in batches while they are delivered to, rotated and de
   ]);
   expect(ofSender.unopened + ofOther.unopened).toBe(0);
   expect([219, 220]).toContain(ofSender.resealed + ofOther.resealed);
-  expect(
-    openFile(sender)
-      .secrets()
-      .filter((text) => !text.startsWith(`enc:v1:${idOf(B)}:`)),
-  ).toEqual([]);
+  expect((await secretsOf(sender)).filter((text) => !text.startsWith(`enc:v1:${idOf(B)}:`))).toEqual([]);
   await eventually(async () => expect(await sender.health()).toMatchObject({ outboxDepth: 0 }));
   for (const [index, { secret }] of made.entries()) {
     if (index === 215) continue;

@@ -1,11 +1,10 @@
-import { join } from 'node:path';
 import type { AttemptStatsRequest, StatsBucket } from '../../lib/model/stats.js';
 import { createStatsCache } from '../../lib/sender/stats-cache.js';
 import type { NewAttempt, Store } from '../../lib/store/store.js';
-import { sqliteStore } from '../../lib/store/sqlite.js';
 import { attemptOf, lease, settle, settlementOf } from '../contracts/store/fixtures.js';
 import { createClock, DAY, HOUR, MINUTE } from '../support/clock.js';
-import { startSender, temporaryFolder } from '../support/sender.js';
+import { startSender } from '../support/sender.js';
+import { newPlace, newStore, storeAt } from '../support/test-store.js';
 
 const NOW = Date.parse('2026-05-01T12:12:00.000Z');
 /** A deadline of 60 s and a lease of 60 s. */
@@ -32,9 +31,9 @@ function countingStore(store: Store, oneByOne = false) {
   };
 }
 
-async function start(file = ':memory:') {
+async function start(place?: string) {
   const clock = createClock(NOW);
-  const inner = sqliteStore({ file });
+  const inner = await (place ? storeAt(place) : newStore());
   const { store, countedMs, taken } = countingStore(inner);
   const sender = await startSender({ store, started: false, now: clock.now });
   const endpointOf = async (tenantId: string | null) =>
@@ -105,7 +104,7 @@ describe('the stats of a scope', () => {
   });
 
   test('are whole, however little of them is counted at once', async () => {
-    const { store } = countingStore(sqliteStore({ file: ':memory:' }), true);
+    const { store } = countingStore(await newStore(), true);
     const sender = await startSender({ store, started: false, now: () => NOW });
     for (let index = 0; index < 3; index++) await sender.endpoints.create({ url: 'https://example.com/' });
     const offsets = [0, 1, 1, 999, 1000, 5 * MINUTE, HOUR, 3 * HOUR + 1];
@@ -243,7 +242,7 @@ describe('a tenant that is deleted', () => {
   });
 
   test('is counted no more for everybody, whatever process has deleted it and however its clock goes', async () => {
-    const file = join(await temporaryFolder(), 'hookplane.sqlite');
+    const file = await newPlace();
     const { clock, sender, endpointOf, record, found } = await start(file);
     const elsewhere = await startSender({ file, started: false, now: () => clock.now() - 50 });
     for (const tenant of ['acme', 'other', 'third']) {
@@ -257,7 +256,7 @@ describe('a tenant that is deleted', () => {
   });
 
   test('is nothing to one of its id, also when another process has deleted it', async () => {
-    const file = join(await temporaryFolder(), 'hookplane.sqlite');
+    const file = await newPlace();
     const { clock, endpointOf, record, found } = await start(file);
     const elsewhere = await startSender({ file, started: false, now: clock.now });
     await endpointOf('acme');

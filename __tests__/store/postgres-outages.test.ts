@@ -296,6 +296,23 @@ test('a pool of the application’s that has no connection free is waited for no
   await eventually(() => expect(release.mock.calls).toEqual([[]]));
 });
 
+test('a client of the application’s pool is listened to once, however many stores are opened on it', async () => {
+  const pool = new Pool({ connectionString: database.url, max: 1 });
+  onCleanUp('test', 'folder', () => pool.end());
+  const schema = newSchema();
+  const client = await pool.connect();
+  client.release();
+  const listeners = [];
+  for (let round = 0; round < 3; round++) {
+    const store = postgresStore({ pool, schema });
+    await store.schema();
+    await store.open();
+    await store.close();
+    listeners.push(client.listenerCount('error'));
+  }
+  expect(listeners).toEqual(Array(3).fill(listeners[0]));
+});
+
 test('a schema that a migration changes under a worker takes nothing from it', async () => {
   const schema = newSchema();
   const store = postgresStore({ connectionString: database.url, schema });

@@ -106,6 +106,15 @@ export function leaseContract(store: () => Store): void {
       expect(taken(b.id)).toEqual(ofB.slice(0, 3));
     });
 
+    test('takes what is due at the same millisecond in the order of its messages, however it lies', async () => {
+      const { id } = await addEndpoint(store());
+      const ids = ['msg_d', 'msg_b', 'msg_e', 'msg_a', 'msg_c'];
+      for (const messageId of ids) await addMessage(store(), [id], { id: messageId });
+      const first = await lease(store(), { share: each(2) });
+      const rest = await lease(store());
+      expect([...first, ...rest].map(({ messageId }) => messageId)).toEqual([...ids].sort());
+    });
+
     test('takes nothing where the share is nothing, and nothing before it is due', async () => {
       const { id } = await addEndpoint(store());
       await addMessage(store(), [id], { createdAt: T0 + 1 });

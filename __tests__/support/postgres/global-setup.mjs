@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { startServer } from './start-server.mjs';
 
 /** Starts a PostgreSQL server for the test run, unless `HOOKPLANE_TEST_POSTGRES_URL` names one that may be used. */
 export default async function start() {
+  process.env.HOOKPLANE_TEST_DATABASES = `hookplane_test_${randomBytes(8).toString('hex')}_`;
   if (process.env.HOOKPLANE_TEST_POSTGRES_URL) return;
   const server = await startServer().catch((cause) => {
     throw new Error('No PostgreSQL: set HOOKPLANE_TEST_POSTGRES_URL to use one of your own', { cause });

@@ -87,15 +87,6 @@ export function connectPostgres({
     begin: beginning('read only', statementTimeoutMs, [...BY_INDEX, ...IN_ORDER]),
   };
   const inSavepoint = withinSavepoint(schema);
-  const watched = new WeakSet<PostgresClient>();
-
-  // The process would end of a client that fails while nobody asks it anything, idle or between two statements. It
-  // has left its pool by then, or the next statement tells. Those that the pool has already are met when they are used.
-  function watch(client?: PostgresClient): void {
-    if (!client || watched.has(client)) return;
-    watched.add(client);
-    client.on('error', ignore);
-  }
   pool.on('error', ignore);
   pool.on('connect', watch);
 
@@ -213,6 +204,19 @@ interface Transaction {
   reads?: boolean;
   /** How long the driver waits for a statement; for as long as it takes when absent. */
   timeoutMs?: number;
+}
+
+/** By whatever store: several may share a pool, and each opens more than once. */
+const watched = new WeakSet<PostgresClient>();
+
+/**
+ * The process would end of a client that fails while nobody asks it anything, idle or between two statements. It has left
+ * its pool by then, or the next statement tells. Those that the pool has already are met when they are used.
+ */
+function watch(client?: PostgresClient): void {
+  if (!client || watched.has(client)) return;
+  watched.add(client);
+  client.on('error', ignore);
 }
 
 /** A client while it is used. */

@@ -36,7 +36,10 @@ export interface TakeOrder {
   abandoned: boolean;
 }
 
-/** Leases of each lane what was ordered, what was abandoned first, and the most overdue first. */
+/**
+ * Leases of each lane what was ordered, what was abandoned first, and the most overdue first, those of one millisecond in
+ * the order of their messages.
+ */
 export function* take(
   db: Kysely<Tables>,
   dialect: SqlDialect,
@@ -52,7 +55,7 @@ export function* take(
   const left = orders
     .map((order) => ({ ...order, quota: order.quota - (counts.get(order.endpointId) ?? 0) }))
     .filter(({ quota }) => quota > 0);
-  const waiting = sql`${WAITING_ROWS} and due_at <= ${now} order by due_at`;
+  const waiting = sql`${WAITING_ROWS} and due_at <= ${now} order by due_at, message_id`;
   if (left.length > 0) taken.push(...(yield* takeSome(db, dialect, left, owner, waiting)));
   return taken;
 }

@@ -77,9 +77,10 @@ export const initial: Migration = {
         expires_at bigint not null, lease_owner ${text}, lease_until bigint, fence bigint not null,
         takeovers bigint not null default 0, webhook_id ${text}, last_error ${text}, delivered_at bigint, created_at bigint not null,
         primary key (message_id, endpoint_id))${clustered}${busy}`,
-    // A lane is an endpoint's range of this index. What is leased has left it, so that nobody walks over it. With the end
-    // of the lease, which is null in all of it, SQLite counts what is owed without a look at the rows.
-    sql`create index hookplane_deliveries_due on hookplane_deliveries (endpoint_id, due_at, lease_until)
+    // A lane is an endpoint's range of this index. What is leased has left it, so that nobody walks over it. What is due at
+    // the same millisecond is in the order in which it was sent, as ids are. With the end of the lease, which is null in all
+    // of it, SQLite counts what is owed without a look at the rows.
+    sql`create index hookplane_deliveries_due on hookplane_deliveries (endpoint_id, due_at, message_id, lease_until)
         where status = 'pending' and lease_until is null`,
     sql`create index hookplane_deliveries_expiring on hookplane_deliveries (expires_at) where status = 'pending'`,
     sql`create index hookplane_deliveries_leased on hookplane_deliveries (endpoint_id, lease_until)
