@@ -416,6 +416,22 @@ describe('waiting', () => {
         expect(none.rooms.size).toBe(0);
       });
 
+      test('nothing more is given when it is the turn of one that spends tokens', () => {
+        const limited = lane('ep_4', { rateLimit: { perSecond: 9, burst: 9 } });
+        const lanes = names.map((name) => (name === 'ep_4' ? limited : lane(name)));
+        const shared = shareOut(lanes, load({ free: 4, concurrency: 4, reserve: 9, ahead }));
+        expect([...shared.quotas.keys()]).toEqual(['ep_0', 'ep_1', 'ep_2', 'ep_3']);
+        const next = shareOut(lanes, load({ free: 1, concurrency: 4, reserve: 2, after: shared.served }));
+        expect([...next.rooms.keys()]).toEqual(['ep_4']);
+        const empty = {
+          tenantId: 'acme',
+          tenantRateLimit: { perSecond: 1, burst: 1 },
+          tenantRateUsed: NOW + 1000,
+        };
+        const beside = [lane('ep_x', empty), ...names.map((name) => lane(name))];
+        expect(shareOut(beside, load({ free: 0, concurrency: 4, reserve: 9 })).quotas.size).toBe(9);
+      });
+
       test('no endpoint is given more than it may have under way', () => {
         const reserve = 100;
         expect(quotasOf([lane('ep_a')], { free: 10, reserve })).toEqual({ ep_a: 5 });

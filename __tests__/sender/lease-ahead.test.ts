@@ -103,6 +103,27 @@ describe('leasing in advance', () => {
     ).toBe(30);
   });
 
+  test('keeps no place from an endpoint that spends tokens, or whose tenant does', async () => {
+    const receiver = await startReceiver();
+    const sender = await startSender({ concurrency: 16, started: false });
+    for (let index = 0; index < 20; index++) {
+      await sender.endpoints.create({ url: receiver.url(`/${index}`), tenantId: `t${index}` });
+    }
+    const rateLimit = { perSecond: 1000, burst: 1000 };
+    await sender.endpoints.create({ url: receiver.url('/own'), tenantId: 'a', rateLimit });
+    await sender.endpoints.create({ url: receiver.url('/tenant'), tenantId: 'b' });
+    await sender.tenants.setRateLimit('b', rateLimit);
+    for (const tenantId of ['a', 'b', ...Array.from({ length: 20 }, (_, index) => `t${index}`)])
+      await sender.sendMany(batch(20).map((message) => ({ ...message, tenantId })));
+    await sender.start();
+    await untilEmpty(sender);
+    // Each has as many: when three quarters have arrived, so have three quarters of each.
+    const early = receiver.requests().slice(0, 330);
+    expect(receiver.requests()).toHaveLength(440);
+    for (const path of ['/own', '/tenant'])
+      expect(early.filter((each) => each.path === path).length).toBeGreaterThanOrEqual(10);
+  });
+
   test('is given up for what waits too long, so that an edit by another process holds for it', async () => {
     const { receiver, file, turns, sender, endpoint, release } = await startHeld();
     const held = () =>

@@ -308,6 +308,8 @@ test('a client of the application’s pool is listened to once, however many sto
     await store.schema();
     await store.open();
     await store.close();
+    // A pool listens as well, while it has the client back.
+    await eventually(() => expect(pool.idleCount).toBe(1));
     listeners.push(client.listenerCount('error'));
   }
   expect(listeners).toEqual(Array(3).fill(listeners[0]));

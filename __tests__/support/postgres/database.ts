@@ -99,6 +99,7 @@ function contentsBy(run: (text: string, values?: unknown[]) => Promise<QueryResu
     },
     async rows(schema) {
       const names = await tablesOf(schema);
+      if (names.length === 0) return {};
       // Several statements at once are answered by as many results.
       const results = await run(
         names.map((name) => `select * from ${schema}.${name} order by 1, 2`).join('; '),

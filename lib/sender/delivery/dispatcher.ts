@@ -4,12 +4,13 @@ import type { Lane, LeasedDelivery, LeaseKey, Shares, Store, TurnResult } from '
 import type { SenderEmitter } from '../events.js';
 import type { ResolvedOptions } from '../options.js';
 import { countAttempt, countDuration, type Tally } from '../tally.js';
+import { createAhead, MAX_AHEAD_MS } from './ahead.js';
 import { announce } from './announce.js';
 import { type DeliverContext, deliver } from './deliver.js';
-import { type Load, mayTakePlace, nothingShared, type Requests, shareOut } from './lanes.js';
+import { type Load, nothingShared, shareOut } from './lanes.js';
 import { expired, gatherNews, isLost, judge, lost, type Outcome } from './outcome.js';
 import { createServed } from './served.js';
-import { createAhead, createUnderWay, MAX_AHEAD_MS } from './under-way.js';
+import { createUnderWay } from './under-way.js';
 
 const MAX_BACKOFF_MS = 30_000;
 /** How long requests that were cut off have to end. */
@@ -21,8 +22,6 @@ const ABORT_MS = 1000;
 const GATHER_MS = 10;
 const MAX_GATHER_MS = 30;
 const MAX_GATHERED = 256;
-/** The most that is leased in advance for one endpoint. */
-const MAX_AHEAD = 256;
 
 export interface DispatcherContext {
   workerId: string;
@@ -65,7 +64,7 @@ export function createDispatcher({
   /** What has ended and is not settled is sent again if the process dies, so it is as bounded as what is under way. */
   const mostUnsettled = Math.min(MAX_GATHERED, options.concurrency);
   const underWay = createUnderWay();
-  const ahead = createAhead();
+  const ahead = createAhead(options.concurrency);
   let ended: Outcome[] = [];
   /** Leased and not attempted, or cut off by a stop that waits no longer: whether those arrived is not known. */
   let handedBack: LeasedDelivery[] = [];
@@ -75,6 +74,7 @@ export function createDispatcher({
   let wakeAgain = false;
   const served = createServed();
   let failures = 0;
+  let recalls = 0;
   /** What the last turn took. */
   let turnMs = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -136,13 +136,12 @@ export function createDispatcher({
     for (const leased of release) underWay.remove(leased);
     const free = running ? options.concurrency - underWay.size() : 0;
     if (free === 0 && batch.length === 0 && release.length === 0) return { nextAt: null, full: false };
-    const reserve = running ? mayReserve(batch) : 0;
+    const inAdvance = ahead.mayLease(running ? batch.map(({ leased }) => leased) : []);
     const load: Load = {
       ...underWay,
+      ...inAdvance,
       free,
       concurrency: options.concurrency,
-      ahead: mayLeaseAhead(batch),
-      reserve,
       after: served.last(),
       now,
     };
@@ -152,6 +151,7 @@ export function createDispatcher({
       return shares;
     };
     let result: TurnResult;
+    const recalledBefore = recalls;
     const began = performance.now();
     try {
       result = await store.outbox.turn({
@@ -160,7 +160,7 @@ export function createDispatcher({
         settlements: batch.map(({ settlement }) => settlement),
         news: gatherNews(batch),
         release,
-        lease: free === 0 && reserve === 0 ? null : { leaseMs: options.leaseMs, share },
+        lease: free === 0 && inAdvance.reserve === 0 ? null : { leaseMs: options.leaseMs, share },
       });
     } catch (error) {
       ended = [...batch, ...ended];
@@ -171,6 +171,9 @@ export function createDispatcher({
     turnMs = performance.now() - began;
     countDuration(tally.turnDurations, turnMs);
     served.remember(shares.served);
+    // What has come in between holds for what this turn has leased in advance as well.
+    const isRecalled = !running || recalls > recalledBefore;
+    const failing = new Set(ended.filter(hasFailed).map(({ leased }) => leased.endpointId));
     let begun = 0;
     for (const leased of result.leased) {
       // Its own lease had run out, by a step of the clock or a suspension: the attempt goes on under the new one.
@@ -180,8 +183,8 @@ export function createDispatcher({
       if (left > 0) {
         begun += 1;
         begin(leased);
-      } else if (running) ahead.add(leased);
-      else handedBack.push(leased);
+      } else if (isRecalled || failing.has(leased.endpointId)) handedBack.push(leased);
+      else ahead.add(leased);
     }
     announce({ events, options }, batch, result);
     // A lane that held less than its share leaves room for others, if room was what they lacked.
@@ -215,14 +218,17 @@ export function createDispatcher({
         now: options.now(),
         random: Math.random,
       });
-      if (abandoned && outcome.settlement.status !== 'delivered') handedBack.push(leased);
+      if (abandoned && hasFailed(outcome)) handedBack.push(leased);
       else {
         countAttempt(tally, result.errorKind, result.durationMs);
         ended.push(outcome);
       }
       // It may have asked to be left alone, or been paused by this: only a turn can tell.
-      if (outcome.settlement.status !== 'delivered') handedBack.push(...ahead.takeOf(leased.endpointId));
-      const next = running && ended.length < mostUnsettled ? nextInPlaceOf(leased) : undefined;
+      if (hasFailed(outcome)) handedBack.push(...ahead.takeOf(leased.endpointId));
+      const free = options.concurrency - underWay.requests();
+      const requests = { ...underWay, concurrency: options.concurrency, free };
+      const next =
+        running && ended.length < mostUnsettled ? ahead.nextInPlaceOf(leased, requests) : undefined;
       if (!next) {
         wake();
         return;
@@ -230,30 +236,6 @@ export function createDispatcher({
       begin(next);
       gathering ??= setTimeout(wake, Math.min(Math.max(GATHER_MS, 3 * turnMs), MAX_GATHER_MS));
     });
-  }
-
-  /** What was leased in advance and begins now: of the same endpoint, or of another whose turn it is. */
-  function nextInPlaceOf({ endpointId }: LeasedDelivery): LeasedDelivery | undefined {
-    const same = ahead.next(endpointId);
-    if (same || ahead.size() === 0) return same;
-    const { concurrency } = options;
-    const requests: Requests = { ...underWay, concurrency, free: concurrency - underWay.requests() };
-    return ahead.nextOfAny((leased) => mayTakePlace(leased, requests));
-  }
-
-  /** Twice as many as have just ended: as long as the next turn does not come, their requests find what begins next. */
-  function mayReserve(batch: readonly Outcome[]): number {
-    return Math.max(0, Math.min(options.concurrency, 2 * batch.length) - ahead.size());
-  }
-
-  /** For each endpoint twice as many as have just ended: its requests then find their next one without a turn. */
-  function mayLeaseAhead(batch: readonly Outcome[]): Map<string, number> {
-    const counts = new Map<string, number>();
-    for (const { leased } of batch) {
-      counts.set(leased.endpointId, Math.min(MAX_AHEAD, (counts.get(leased.endpointId) ?? 0) + 2));
-    }
-    for (const [endpointId, count] of counts) counts.set(endpointId, count - ahead.count(endpointId));
-    return counts;
   }
 
   /** Whether everything under way has ended and is settled before the time is over. */
@@ -277,6 +259,7 @@ export function createDispatcher({
     wake,
     held: () => [...underWay.held(), ...ahead.held(), ...handedBack],
     recall() {
+      recalls += 1;
       handedBack.push(...ahead.takeAll());
       wake();
     },
@@ -294,4 +277,8 @@ export function createDispatcher({
       clearTimeout(timer);
     },
   };
+}
+
+function hasFailed({ settlement }: Outcome): boolean {
+  return settlement.status !== 'delivered';
 }

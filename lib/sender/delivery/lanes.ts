@@ -59,6 +59,8 @@ interface Turn {
 
 interface TenantTurns {
   tenantId: string | null;
+  /** How many more its limit lets through. */
+  tokens: number;
   /** How many more the tenant may be given. */
   left: number;
   /** What it has under way, with what it is given. */
@@ -86,7 +88,7 @@ export function shareOut(lanes: readonly Lane[], load: Load): Shared {
       const held = load.byTenant.get(lane.tenantId) ?? 0;
       const tokens = limit ? limit.tokens : Number.POSITIVE_INFINITY;
       const left = Math.min(ceiling(load, TENANT_SHARE) - held, tokens);
-      tenant = { tenantId: lane.tenantId, left, held, turns: [], next: 0 };
+      tenant = { tenantId: lane.tenantId, tokens, left, held, turns: [], next: 0 };
       tenants.set(lane.tenantId, tenant);
     }
     tenant.turns.push({ lane, room, quota: 0, held: load.byEndpoint.get(lane.endpointId) ?? 0 });
@@ -141,15 +143,22 @@ export function shareOut(lanes: readonly Lane[], load: Load): Shared {
   );
   const quotas = new Map(rooms);
   let { reserve } = load;
+  let isKept = false;
   giveOut(
     // Its tenant may have what it may: one of the tenant's ends first.
-    (tenant) => (reserve > 0 ? nextTurn(tenant, (_, { lane }) => spendsTokens(lane)) : undefined),
+    (tenant) => {
+      if (reserve === 0 || isKept || tenant.tokens === 0) return undefined;
+      const turn = nextTurn(tenant, () => false);
+      // Nothing is leased of it in vain, so the next place is kept free for it, whose turn it is.
+      isKept = turn !== undefined && spendsTokens(turn.lane);
+      return isKept ? undefined : turn;
+    },
     ({ lane, quota }) => {
       reserve -= 1;
       quotas.set(lane.endpointId, quota);
     },
   );
-  const othersWait = withheld || free === 0 || (reserve === 0 && load.reserve > 0);
+  const othersWait = withheld || isKept || free === 0 || (reserve === 0 && load.reserve > 0);
   if (!othersWait) addAhead(quotas, rooms, lanes, load);
   // A lane may owe less than it was given, and its requests may take long: the rest is asked for when there is a token.
   const waitForTokens = (limit: Lane['rateLimit'], used: Lane['rateUsed'], given: number) => {
@@ -218,7 +227,10 @@ function addAhead(
     const more = ahead.get(lane.endpointId) ?? 0;
     const moves = rooms.has(lane.endpointId) || byEndpoint.has(lane.endpointId);
     if (more > 0 && moves && lane.maxInFlight === null && !spendsTokens(lane))
-      quotas.set(lane.endpointId, (rooms.get(lane.endpointId) ?? 0) + more);
+      quotas.set(
+        lane.endpointId,
+        Math.max(quotas.get(lane.endpointId) ?? 0, (rooms.get(lane.endpointId) ?? 0) + more),
+      );
   }
 }
 

@@ -31,8 +31,12 @@ export function* lease(
   if (limited.length > 0) {
     const held = yield* holdLimits(db, dialect, limited, now);
     lanes = [...lanes.filter((lane) => !isLimited(lane)), ...held];
+    const hoped = shares.quotas;
     shares = share(lanes);
-    later.push(shares.nextAt, held.length < limited.length ? now + COUNTED_MS : null);
+    const { quotas } = shares;
+    const isLess = limited.some(({ endpointId: id }) => (quotas.get(id) ?? 0) < hoped.get(id)!);
+    // Others may have what it lacks: they were not looked at.
+    later.push(shares.nextAt, isLess ? now + COUNTED_MS : null);
   }
   const targets = yield* readTargets(db, dialect, [...shares.quotas.keys()], now);
 
@@ -44,6 +48,8 @@ export function* lease(
     return [{ endpointId, quota, until: now + longest, abandoned: abandoned.has(endpointId) }];
   });
   const taken = yield* take(db, dialect, orders, { owner, now });
+  // Another worker was there first.
+  if (orders.length > 0 && taken.length === 0) later.push(now + COUNTED_MS);
   const counts = new Map<string, number>();
   for (const row of taken) counts.set(row.endpoint_id, (counts.get(row.endpoint_id) ?? 0) + 1);
   yield* spendRates(db, lanes, counts, now);

@@ -31,8 +31,9 @@ export function outboxStore(context: SqlContext): OutboxStore {
         const taken = turn.lease
           ? yield* lease(db, dialect, { ...turn.lease, owner, now })
           : { leased: [], nextAt: null };
-        // A worker that leases takes up again what it gives back, as far as it may.
-        if (turn.release.length > 0 && !turn.lease) yield* announceDue(db, dialect);
+        // What the worker has not taken up again itself.
+        const again = new Set(taken.leased.map(nameOf));
+        if (turn.release.some((key) => !again.has(nameOf(key)))) yield* announceDue(db, dialect);
         return { refused, ...told, ...taken };
       }),
 
@@ -153,6 +154,10 @@ export function outboxStore(context: SqlContext): OutboxStore {
         return { depth: Number(row?.depth ?? 0), oldestDueAt: row?.oldest ?? null };
       }),
   };
+}
+
+function nameOf({ messageId, endpointId }: LeaseKey): string {
+  return `${messageId} ${endpointId}`;
 }
 
 /** Without what deleted tenants have left. */
