@@ -117,7 +117,8 @@ describe('four worker processes on one database', () => {
       }, 20);
     });
     await sender.endpoints.create({ url: receiver.url('/few'), types: ['a.few'], maxInFlight: 3 });
-    for (let round = 1; round <= 10; round++) {
+    // Who comes first may come first again.
+    for (let round = 1; round <= 10 || (workersOf('/few').size === 1 && round <= 200); round++) {
       await sender.sendMany(messages('a.few', 6));
       await receiver.waitFor(6 * round, '/few');
     }
