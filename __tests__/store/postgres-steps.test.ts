@@ -96,8 +96,17 @@ describe('the opening of a transaction', () => {
     expect(await run).toBe('done');
   });
 
+  function* changesFirst(): Steps<string> {
+    yield {
+      kind: 'rows',
+      query: { sql: 'with a as (select 1) update b set c = 1 returning d', parameters: [] } as never,
+    };
+    return 'done';
+  }
+
   it.each([
     ['by a statement that changes something', twoInserts, true],
+    ['by one that changes what it has found', changesFirst, true],
     ['by any where the driver does not pipeline', readsFirst, false],
   ])('is awaited %s', async (_, steps, pipelines) => {
     const { queries, execute } = asked();

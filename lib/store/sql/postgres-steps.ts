@@ -54,7 +54,11 @@ export async function driveSteps<T>(
 
 /** What does no harm where no transaction has begun. */
 function onlyReads(operation: Operation): boolean {
-  return operation.kind === 'rows' && /^\s*select\b/i.test(operation.query.sql);
+  if (operation.kind !== 'rows') return false;
+  const text = operation.query.sql;
+  return (
+    /^\s*select\b/i.test(text) || (/^\s*with\b/i.test(text) && !/\b(?:insert|update|delete)\b/i.test(text))
+  );
 }
 
 async function perform(operation: Operation, execute: Execute): Promise<unknown> {
