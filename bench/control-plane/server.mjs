@@ -49,7 +49,7 @@ function written() {
       if (!isAllowed(request.headers.authorization)) return response.status(403).json({ error: 'no access' });
       // What is to be answered for is recorded, as the control plane does.
       const isRead = method === 'GET' && name !== 'endpoints.secret';
-      const scope = isRead ? sender : sender.forCaller({ actor: null, requestId: randomUUID() });
+      const scope = isRead ? sender : sender.forCaller({ requestId: randomUUID() });
       const [status, body] = await plain(scope, {
         id: request.params.id ?? bigEndpoint,
         body: request.body,
