@@ -171,19 +171,22 @@ export function createDispatcher({
     turnMs = performance.now() - began;
     countDuration(tally.turnDurations, turnMs);
     served.remember(shares.served);
-    // What has come in between holds for what this turn has leased in advance as well.
+    // What has come in between holds for what this turn has leased as well.
     const isRecalled = !running || recalls > recalledBefore;
-    const failing = new Set(ended.filter(hasFailed).map(({ leased }) => leased.endpointId));
+    const failing = endpointsOf(ended.filter(hasFailed));
+    const refusing = endpointsOf(ended.filter(({ news }) => news.slowUntil !== null));
     let begun = 0;
     for (const leased of result.leased) {
       // Its own lease had run out, by a step of the clock or a suspension: the attempt goes on under the new one.
       if (underWay.renew(leased)) continue;
-      const left = shares.rooms.get(leased.endpointId) ?? 0;
-      shares.rooms.set(leased.endpointId, left - 1);
-      if (left > 0) {
+      const { endpointId } = leased;
+      const left = shares.rooms.get(endpointId) ?? 0;
+      shares.rooms.set(endpointId, left - 1);
+      if (isRecalled || refusing.has(endpointId)) handedBack.push(leased);
+      else if (left > 0) {
         begun += 1;
         begin(leased);
-      } else if (isRecalled || failing.has(leased.endpointId)) handedBack.push(leased);
+      } else if (failing.has(endpointId)) handedBack.push(leased);
       else ahead.add(leased);
     }
     announce({ events, options }, batch, result);
@@ -277,6 +280,10 @@ export function createDispatcher({
       clearTimeout(timer);
     },
   };
+}
+
+function endpointsOf(outcomes: readonly Outcome[]): Set<string> {
+  return new Set(outcomes.map(({ leased }) => leased.endpointId));
 }
 
 function hasFailed({ settlement }: Outcome): boolean {
