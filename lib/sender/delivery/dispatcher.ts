@@ -171,7 +171,8 @@ export function createDispatcher({
     turnMs = performance.now() - began;
     countDuration(tally.turnDurations, turnMs);
     served.remember(shares.served);
-    // What has come in between holds for what this turn has leased as well.
+    // What has come in between holds for what this turn has leased in advance as well. What begins at once may have cost a
+    // token, which is not given back.
     const isRecalled = !running || recalls > recalledBefore;
     const failing = endpointsOf(ended.filter(hasFailed));
     const refusing = endpointsOf(ended.filter(({ news }) => news.slowUntil !== null));
@@ -182,11 +183,11 @@ export function createDispatcher({
       const { endpointId } = leased;
       const left = shares.rooms.get(endpointId) ?? 0;
       shares.rooms.set(endpointId, left - 1);
-      if (isRecalled || refusing.has(endpointId)) handedBack.push(leased);
+      if (refusing.has(endpointId)) handedBack.push(leased);
       else if (left > 0) {
         begun += 1;
         begin(leased);
-      } else if (failing.has(endpointId)) handedBack.push(leased);
+      } else if (isRecalled || failing.has(endpointId)) handedBack.push(leased);
       else ahead.add(leased);
     }
     announce({ events, options }, batch, result);
