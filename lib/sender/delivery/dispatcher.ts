@@ -173,7 +173,7 @@ export function createDispatcher({
     served.remember(shares.served);
     // What has come in between holds for what this turn has leased in advance as well. What begins at once may have cost a
     // token, which is not given back.
-    const isRecalled = !running || recalls > recalledBefore;
+    const isRecalled = recalls > recalledBefore;
     const failing = endpointsOf(ended.filter(hasFailed));
     const refusing = endpointsOf(ended.filter(({ news }) => news.slowUntil !== null));
     let begun = 0;
@@ -183,7 +183,7 @@ export function createDispatcher({
       const { endpointId } = leased;
       const left = shares.rooms.get(endpointId) ?? 0;
       shares.rooms.set(endpointId, left - 1);
-      if (refusing.has(endpointId)) handedBack.push(leased);
+      if (!running || refusing.has(endpointId)) handedBack.push(leased);
       else if (left > 0) {
         begun += 1;
         begin(leased);
