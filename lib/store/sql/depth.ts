@@ -3,13 +3,12 @@ import type { DepthSample, DepthStore, Owed, OwedPosition } from '../store.js';
 import type { SqlContext, SqlDialect } from './dialect.js';
 import { LEASED_ROWS, WAITING_ROWS } from './lanes.js';
 import { holdTenants } from './locks.js';
+import { REMOVAL_ROWS, removeBatch } from './removal.js';
 import type { Tables } from './schema.js';
 import { firstOf, rawChanges, rawRows, type Steps } from './steps.js';
 
 /** In place of a tenant's id, which is never empty: all together, those without a tenant too. */
 const TOTAL = '';
-/** How many samples are removed in one transaction. */
-const REMOVAL_BATCH = 1000;
 
 export function depthStore({ read, writeRelaxed, dialect }: SqlContext): DepthStore {
   return {
@@ -55,12 +54,7 @@ export function depthStore({ read, writeRelaxed, dialect }: SqlContext): DepthSt
             select at / ${step} * ${step} as start, max(depth) as depth, max(oldest_age_ms) as oldest_age_ms
             from hookplane_depth_samples where ${which} and at >= ${since} and at < ${until} group by 1 order by 1`,
           );
-          // Some drivers give 64-bit numbers as text.
-          return rows.map((row) => ({
-            start: Number(row.start),
-            depth: Number(row.depth),
-            oldestAgeMs: Number(row.oldest_age_ms),
-          }));
+          return rows.map(({ start, depth, oldest_age_ms: oldestAgeMs }) => ({ start, depth, oldestAgeMs }));
         };
         const total = yield* highestOf(sql`tenant_id = ${TOTAL}`);
         if (tenant === undefined) return total;
@@ -72,10 +66,7 @@ export function depthStore({ read, writeRelaxed, dialect }: SqlContext): DepthSt
         return total.map(({ start }) => byStart.get(start) ?? { start, depth: 0, oldestAgeMs: 0 });
       }),
 
-    removeBefore: (before) =>
-      writeRelaxed(function* (db) {
-        return (yield* removeSamples(db, dialect, sql`at < ${before}`)) === REMOVAL_BATCH;
-      }),
+    removeBefore: (before) => writeRelaxed((db) => removeSamples(db, dialect, sql`at < ${before}`)),
   };
 }
 
@@ -113,10 +104,10 @@ function* countOwed(
     where e.id = o.endpoint_id and e.status = 'active' group by e.tenant_id`,
   );
   return {
-    rows: rows.map((row) => ({
-      tenantId: row.tenant_id,
-      depth: Number(row.depth),
-      oldestDueAt: Number(row.oldest),
+    rows: rows.map(({ tenant_id: tenantId, depth, oldest: oldestDueAt }) => ({
+      tenantId,
+      depth,
+      oldestDueAt,
     })),
     next,
   };
@@ -135,24 +126,25 @@ function* insertSamples(db: Kysely<Tables>, at: number, from: RawBuilder<unknown
   );
 }
 
-/** Removes a batch of samples; answers how many there were. */
-function* removeSamples(db: Kysely<Tables>, dialect: SqlDialect, which: RawBuilder<unknown>): Steps<number> {
-  return yield* rawChanges(
+/** Removes a batch of samples; answers whether there may be more. */
+function* removeSamples(db: Kysely<Tables>, dialect: SqlDialect, which: RawBuilder<unknown>): Steps<boolean> {
+  const removed = yield* removeBatch(
     db,
-    sql`
-    delete from hookplane_depth_samples where (tenant_id, at) in (
-      select tenant_id, at from hookplane_depth_samples where ${which} limit ${REMOVAL_BATCH}
-      ${dialect.skipLocked()})`,
+    dialect,
+    'hookplane_depth_samples',
+    ['tenant_id', 'at'],
+    which,
+    REMOVAL_ROWS,
   );
+  return removed === REMOVAL_ROWS;
 }
 
 /** Removes a batch of a tenant's samples up to a time; answers whether there may be more. */
-export function* removeSamplesOf(
+export function removeSamplesOf(
   db: Kysely<Tables>,
   dialect: SqlDialect,
   tenantId: string | null,
   upTo: number,
 ): Steps<boolean> {
-  const which = sql`tenant_id = ${tenantId} and at <= ${upTo}`;
-  return (yield* removeSamples(db, dialect, which)) === REMOVAL_BATCH;
+  return removeSamples(db, dialect, sql`tenant_id = ${tenantId} and at <= ${upTo}`);
 }

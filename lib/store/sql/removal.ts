@@ -5,7 +5,7 @@ import { toMessage } from './rows.js';
 import type { MessageRow, Tables } from './schema.js';
 import { type BulkUpdate, rawChanges, rawRows, type Steps, updateRows } from './steps.js';
 
-/** How many messages are removed in one transaction, and how many deliveries and attempts, so that none lasts long. */
+/** How many messages are removed in one transaction, and how many rows of other tables, so that none lasts long. */
 export const REMOVAL_BATCH = 250;
 export const REMOVAL_ROWS = 1000;
 /** How long an idempotency key is taken at least, however soon its message is removed. */
@@ -119,16 +119,28 @@ export function* removeMessages(
 }
 
 /** Removes a batch of idempotency keys; answers how many there were. */
-export function* removeKeys(
+export function removeKeys(
   db: Kysely<Tables>,
   dialect: SqlDialect,
   which: RawBuilder<unknown>,
 ): Steps<number> {
+  return removeBatch(db, dialect, 'hookplane_idempotency_keys', ['tenant_id', 'key'], which, REMOVAL_BATCH);
+}
+
+/** Removes at most `limit` rows of a table, which the columns of `key` tell apart; answers how many there were. */
+export function* removeBatch(
+  db: Kysely<Tables>,
+  dialect: SqlDialect,
+  table: keyof Tables,
+  key: readonly string[],
+  which: RawBuilder<unknown>,
+  limit: number,
+): Steps<number> {
+  const [name, columns] = [sql.table(table), sql.join(key.map((column) => sql.ref(column)))];
   return yield* rawChanges(
     db,
     sql`
-    delete from hookplane_idempotency_keys where (tenant_id, key) in (
-      select tenant_id, key from hookplane_idempotency_keys where ${which} limit ${REMOVAL_BATCH}
-      ${dialect.skipLocked()})`,
+    delete from ${name} where (${columns}) in (
+      select ${columns} from ${name} where ${which} limit ${limit} ${dialect.skipLocked()})`,
   );
 }
