@@ -73,9 +73,11 @@ test('maxInFlight is never exceeded by two processes whose requests end and begi
       response.end();
     }, 2);
   });
-  const sender = await startSender();
+  // Each looks often, so that both come by when there is room.
+  const pollIntervalMs = 20;
+  const sender = await startSender({ pollIntervalMs });
   await sender.endpoints.create({ url: receiver.url(), maxInFlight: 3 });
-  const other = await startSender({ file: sender.file });
+  const other = await startSender({ file: sender.file, pollIntervalMs });
   let byOther = 0;
   other.on('attempt', () => {
     byOther += 1;

@@ -238,7 +238,9 @@ export function createDispatcher({
         return;
       }
       begin(next);
-      gathering ??= setTimeout(wake, Math.min(Math.max(GATHER_MS, 3 * turnMs), MAX_GATHER_MS));
+      // What has ended counts against the limit of its endpoint until it is settled.
+      if (next.endpointId !== leased.endpointId && leased.target.endpoint.maxInFlight !== null) wake();
+      else gathering ??= setTimeout(wake, Math.min(Math.max(GATHER_MS, 3 * turnMs), MAX_GATHER_MS));
     });
   }
 

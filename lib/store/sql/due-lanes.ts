@@ -42,6 +42,11 @@ export function isLimited(lane: Lane): boolean {
   return countsOwn(lane) || lane.tenantRateLimit !== null;
 }
 
+/** Whether nothing more may be in flight, as far as is known without the lock. */
+export function isFull({ maxInFlight, slowStep, inFlight }: Lane): boolean {
+  return (maxInFlight !== null && inFlight >= maxInFlight) || (slowStep > 0 && inFlight > 0);
+}
+
 function countsOwn(lane: Lane): boolean {
   return lane.rateLimit !== null || lane.maxInFlight !== null || lane.slowStep > 0;
 }

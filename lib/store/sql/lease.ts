@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import { spendTokens } from '../../model/rate-limit.js';
 import type { DeliveryTarget, Lane, LeasedDelivery, LeaseRequest } from '../store.js';
 import type { SqlDialect } from './dialect.js';
-import { findDueLanes, holdLimits, isLimited } from './due-lanes.js';
+import { findDueLanes, holdLimits, isFull, isLimited } from './due-lanes.js';
 import { fromJson, toEndpoint } from './rows.js';
 import type { EndpointRow, MessageRow, PayloadRow, Tables } from './schema.js';
 import { changesOf, rawRows, type Steps } from './steps.js';
@@ -26,7 +26,7 @@ export function* lease(
   let shares = share(lanes);
   const later = [due.nextAt, shares.nextAt];
   const limited = dialect.concurrent
-    ? lanes.filter((lane) => isLimited(lane) && shares.quotas.has(lane.endpointId))
+    ? lanes.filter((lane) => isLimited(lane) && (shares.quotas.has(lane.endpointId) || isFull(lane)))
     : [];
   if (limited.length > 0) {
     const held = yield* holdLimits(db, dialect, limited, now);
@@ -34,9 +34,9 @@ export function* lease(
     const hoped = shares.quotas;
     shares = share(lanes);
     const { quotas } = shares;
-    const isLess = limited.some(({ endpointId: id }) => (quotas.get(id) ?? 0) < hoped.get(id)!);
-    // Others may have what it lacks: they were not looked at.
-    later.push(shares.nextAt, isLess ? now + COUNTED_MS : null);
+    const isLess = limited.some(({ endpointId: id }) => (quotas.get(id) ?? 0) < (hoped.get(id) ?? 0));
+    // Those that were not looked at may have what it lacks; and what another counts at this moment may have room by then.
+    later.push(shares.nextAt, isLess || held.length < limited.length ? now + COUNTED_MS : null);
   }
   const targets = yield* readTargets(db, dialect, [...shares.quotas.keys()], now);
 
