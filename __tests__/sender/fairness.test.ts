@@ -10,7 +10,8 @@ const messages = (count: number, fields = {}) =>
 describe('two endpoints of one receiver that do not answer and are owed much', () => {
   test.each([
     ['another tenant', ['dead', 'slow', 'third'], 140],
-    ['another endpoint of their tenant', [null, null, null], 100],
+    ['another endpoint of their tenant', ['acme', 'acme', 'acme'], 100],
+    ['another endpoint without a tenant, as they are', [null, null, null], 140],
   ])('leave requests for %s, which waits for none of theirs to end', async (_, tenants, most) => {
     const receiver = await startReceiver();
     const sender = await startSender({ concurrency: 160 });

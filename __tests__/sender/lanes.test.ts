@@ -256,6 +256,15 @@ describe('ceilings', () => {
     });
   });
 
+  test('what has no tenant is held to no share of one, and leaves what is spared to endpoints that hold less', () => {
+    const many = Array.from({ length: 12 }, (_, index) => lane(`ep_${index}`));
+    const first = shareOut(many, load({ free: 16 }));
+    expect(first.total).toBe(15);
+    const held = { concurrency: 16, byEndpoint: first.rooms, byTenant: new Map([[null, 14]]) };
+    expect(quotasOf(many, { ...held, free: 2 })).toEqual({ ep_11: 1 });
+    expect(quotasOf([...many, lane('ep_new')], { ...held, free: 1 })).toEqual({ ep_new: 1 });
+  });
+
   describe('an eighth of them', () => {
     const of = (tenantId: string | null, id: string) => lane(id, { tenantId });
 
@@ -277,12 +286,12 @@ describe('ceilings', () => {
     });
 
     test('is spared in the share of a tenant too, for endpoints that hold less than is left of it', () => {
-      const hogs = [lane('ep_a'), lane('ep_b')];
+      const hogs = [of('acme', 'ep_a'), of('acme', 'ep_b')];
       const first = shareOut(hogs, load({ free: 128 }));
       expect(first).toMatchObject({ total: 80, withheld: false });
-      const held = { free: 48, concurrency: 128, byEndpoint: first.rooms, byTenant: new Map([[null, 80]]) };
+      const held = { free: 48, concurrency: 128, byEndpoint: first.rooms, byTenant: new Map([['acme', 80]]) };
       expect(quotasOf(hogs, held)).toEqual({});
-      expect(quotasOf([...hogs, lane('ep_c')], held)).toEqual({ ep_c: 8 });
+      expect(quotasOf([...hogs, of('acme', 'ep_c')], held)).toEqual({ ep_c: 8 });
     });
 
     test('is not kept from an endpoint that is told how many it may hold', () => {
@@ -405,12 +414,12 @@ describe('waiting', () => {
       const names = Array.from({ length: 9 }, (_, index) => `ep_${index}`);
 
       test('each in its turn is given its share, also of a tenant that has all that it may', () => {
-        const lanes = names.map((name) => lane(name));
+        const lanes = names.map((name) => lane(name, { tenantId: 'acme' }));
         const shared = shareOut(lanes, load({ free: 4, concurrency: 4, reserve: 3, ahead }));
         expect([...shared.rooms.keys()]).toEqual(['ep_0', 'ep_1', 'ep_2']);
         expect([...shared.quotas.keys()]).toEqual(names.slice(0, 6));
         expect(shared.total).toBe(3);
-        expect(shared.served.endpointByTenant.get(null)).toBe('ep_5');
+        expect(shared.served.endpointByTenant.get('acme')).toBe('ep_5');
         const none = shareOut(lanes, load({ free: 0, concurrency: 4, reserve: 3, after: shared.served }));
         expect([...none.quotas.keys()]).toEqual(names.slice(6));
         expect(none.rooms.size).toBe(0);

@@ -148,6 +148,8 @@ test('a secret that is moved to another endpoint, or changed, signs nothing', as
   const [ofOne, ofOther] = await secretsOf(sender);
   await run('update hookplane_endpoint_secrets set secret = ? where endpoint_id = ?', ofOther, one!.id);
   await run('update hookplane_endpoint_secrets set secret = ? where endpoint_id = ?', ofOne, other!.id);
+  // What a process has read before it goes on with.
+  await run("update hookplane_endpoints set revision = 'moved'");
   for (const { id, channels } of [one!, other!]) {
     const sent = await sender.send({ type: 'a.b', data: 2, channels: channels! });
     const attempts = await untilAttempts(sender, sent, 1);

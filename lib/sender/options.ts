@@ -69,7 +69,7 @@ export interface SenderOptions {
    * @default none: secrets are stored as they are
    */
   secretKey?: SecretKey | readonly SecretKey[];
-  /** The options of an endpoint that are code. */
+  /** The options of an endpoint that are code. The endpoint is frozen. */
   endpointHooks?: (endpoint: Endpoint) => EndpointHooks | undefined;
   /** How long a message stays owed unless the send says otherwise. @default 2592000 (30 days) */
   messageTtlSeconds?: number;

@@ -18,7 +18,7 @@ export async function matcher(
   ofTenant: SendingStore['ofTenant'],
   messages: readonly Outgoing[],
 ): Promise<(message: Outgoing) => Endpoint[]> {
-  const byTenant = new Map<string | null, Endpoint[]>();
+  const byTenant = new Map<string | null, readonly Endpoint[]>();
   for (const { tenantId } of messages)
     if (!byTenant.has(tenantId)) byTenant.set(tenantId, await ofTenant(tenantId));
   return (message) => matching(byTenant.get(message.tenantId)!, message);
@@ -27,12 +27,46 @@ export async function matcher(
 /** Those endpoints of the message's tenant whose own filters match. */
 export function matching(endpoints: readonly Endpoint[], { type, channels, data }: Outgoing): Endpoint[] {
   let parsed: { data: unknown } | undefined;
-  return endpoints.filter((endpoint) => {
-    if (!matchesTypes(endpoint.types, type) || !matchesChannels(endpoint.channels, channels)) return false;
+  return wantingType(endpoints, type).filter((endpoint) => {
+    if (!matchesChannels(endpoint.channels, channels)) return false;
     if (endpoint.filter === null) return true;
     parsed ??= { data: JSON.parse(data) };
     return matchesFilter(endpoint.filter, parsed.data);
   });
+}
+
+/** Of a tenant's endpoints, those that name types by type, and those with patterns. */
+interface ByType {
+  exact: Map<string, Endpoint[]>;
+  others: Endpoint[];
+}
+
+const known = new WeakMap<readonly Endpoint[], ByType>();
+
+/** Sorted once: to ask 1 000 endpoints for every message would take as long as to store it. */
+function wantingType(endpoints: readonly Endpoint[], type: string): Endpoint[] {
+  let sorted = known.get(endpoints);
+  if (!sorted) {
+    sorted = sortByType(endpoints);
+    known.set(endpoints, sorted);
+  }
+  const others = sorted.others.filter((endpoint) => matchesTypes(endpoint.types, type));
+  return [...(sorted.exact.get(type) ?? []), ...others];
+}
+
+function sortByType(endpoints: readonly Endpoint[]): ByType {
+  const exact = new Map<string, Endpoint[]>();
+  const others: Endpoint[] = [];
+  for (const endpoint of endpoints) {
+    if (endpoint.types?.every((pattern) => !pattern.endsWith('*')) !== true) others.push(endpoint);
+    else
+      for (const type of new Set(endpoint.types)) {
+        const wanting = exact.get(type);
+        if (wanting) wanting.push(endpoint);
+        else exact.set(type, [endpoint]);
+      }
+  }
+  return { exact, others };
 }
 
 /** The endpoints whose `filterFn` agrees, all asked at once; null when there are no hooks. A throw rejects. */

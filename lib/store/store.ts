@@ -67,7 +67,7 @@ export interface SendingStore {
 }
 
 export interface SyncSendingStore {
-  ofTenant(tenantId: string | null): Endpoint[];
+  ofTenant(tenantId: string | null): readonly Endpoint[];
   /** All of them, or none. */
   insert(messages: readonly NewMessage[]): InsertedMessage[];
 }
@@ -113,8 +113,11 @@ export interface EndpointStore {
   get(tenant: TenantScope, id: string): Promise<Endpoint | null>;
   /** Newest first. */
   list(query: PageQuery & { status: EndpointStatus | undefined }): Promise<PageOf<Endpoint>>;
-  /** All endpoints of one tenant, paused ones too: what a send is matched against. */
-  ofTenant(tenantId: string | null): Promise<Endpoint[]>;
+  /**
+   * All endpoints of one tenant, paused ones too: what a send is matched against. The same array as the last time where
+   * none of them has changed.
+   */
+  ofTenant(tenantId: string | null): Promise<readonly Endpoint[]>;
   update(
     tenant: TenantScope,
     id: string,

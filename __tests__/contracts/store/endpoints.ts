@@ -249,6 +249,13 @@ export function endpointStoreContract(store: () => Store): void {
     });
   });
 
+  test('what a send is matched against cannot be changed by whoever is shown it', async () => {
+    await addEndpoint(store(), { metadata: { plan: { name: 'pro' } } });
+    const [endpoint] = await store().endpoints.ofTenant(null);
+    expect(() => Object.assign(endpoint!, { url: 'https://example.com/other' })).toThrow(TypeError);
+    expect(() => Object.assign(endpoint!.metadata.plan as object, { name: 'free' })).toThrow(TypeError);
+  });
+
   describe('pausing', () => {
     test('says since when and why, and does not overwrite an earlier pause', async () => {
       const { id } = await addEndpoint(store());

@@ -1,9 +1,11 @@
-import type { Store } from '../../../lib/store/store.js';
+import type { LeasedDelivery, Store } from '../../../lib/store/store.js';
 import type { StoreUnderTest } from '../store.js';
 import {
   addEndpoint,
+  addMessage,
   addMessages,
   each,
+  ENDPOINT_URL,
   lease,
   LEASE_MS,
   newMessage,
@@ -31,6 +33,35 @@ export function sharedStoreContract(current: () => StoreUnderTest): void {
     await second.endpoints.pause('acme', endpoint.id, 'manual', T0);
     expect(await first.endpoints.get('acme', endpoint.id)).toMatchObject({ status: 'paused' });
   });
+
+  sharedTest(
+    'what the other changes of an endpoint holds for the next send and the next lease',
+    async (first, second) => {
+      const { id } = await addEndpoint(first, { tenantId: 'acme', secret: 'whsec_old' });
+      const seen = async () => {
+        await addMessage(first, [id], { tenantId: 'acme' });
+        const [{ target }] = (await lease(first)) as [LeasedDelivery];
+        const [matched] = await first.endpoints.ofTenant('acme');
+        expect(target.endpoint).toEqual(matched);
+        return {
+          url: matched?.url,
+          status: matched?.status,
+          secrets: target.secrets.map(({ secret }) => secret),
+        };
+      };
+      expect(await seen()).toEqual({ url: ENDPOINT_URL, status: 'active', secrets: ['whsec_old'] });
+      await second.endpoints.update('acme', id, { url: 'https://example.com/other' }, T0);
+      expect(await seen()).toMatchObject({ url: 'https://example.com/other' });
+      await second.endpoints.rotateSecret('acme', id, { id: 'sec_new', secret: 'whsec_new' }, T0 + 1000, T0);
+      expect(await seen()).toMatchObject({ secrets: ['whsec_new', 'whsec_old'] });
+      await second.endpoints.pause('acme', id, 'manual', T0);
+      expect(await first.endpoints.ofTenant('acme')).toMatchObject([{ id, status: 'paused' }]);
+      await second.endpoints.resume('acme', id, T0);
+      expect(await seen()).toMatchObject({ status: 'active' });
+      await second.endpoints.delete('acme', id, T0);
+      expect(await first.endpoints.ofTenant('acme')).toEqual([]);
+    },
+  );
 
   sharedTest('leases that take turns never hand out a delivery twice', async (first, second) => {
     const { id } = await addEndpoint(first);

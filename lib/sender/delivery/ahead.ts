@@ -5,7 +5,7 @@ import { type Load, mayTakePlace, type Requests } from './lanes.js';
 const MAX_AHEAD = 256;
 
 /** A target that was read longer ago is read again: edits by other processes hold so soon. */
-export const MAX_AHEAD_MS = 50;
+export const MAX_AHEAD_MS = 100;
 
 interface Waiting {
   leased: LeasedDelivery;

@@ -1,7 +1,11 @@
 import { bucketTokens, spendTokens } from '../../model/rate-limit.js';
 import type { Lane, LeasedDelivery, Shares } from '../../store/store.js';
 
-/** The share of a process's requests that one endpoint, and one tenant, may hold while others may come. */
+/**
+ * The share of a process's requests that one endpoint, and one tenant, may hold while others may come. What has no tenant
+ * is nobody's: it is not held back for the sake of tenants, which the application may not have at all, and its endpoints
+ * stand each for itself.
+ */
 const ENDPOINT_SHARE = 1 / 2;
 const TENANT_SHARE = 3 / 4;
 /**
@@ -87,7 +91,7 @@ export function shareOut(lanes: readonly Lane[], load: Load): Shared {
       if (limit && limit.tokens === 0) waits.push(limit.nextAt);
       const held = load.byTenant.get(lane.tenantId) ?? 0;
       const tokens = limit ? limit.tokens : Number.POSITIVE_INFINITY;
-      const left = Math.min(ceiling(load, TENANT_SHARE) - held, tokens);
+      const left = Math.min(ceilingOf(lane.tenantId, load) - held, tokens);
       tenant = { tenantId: lane.tenantId, tokens, left, held, turns: [], next: 0 };
       tenants.set(lane.tenantId, tenant);
     }
@@ -106,8 +110,8 @@ export function shareOut(lanes: readonly Lane[], load: Load): Shared {
   const isWithheld = (tenant: TenantTurns, { lane, held, quota }: Turn): boolean => {
     // Its ceiling is what its owner wants.
     if (lane.maxInFlight !== null) return false;
-    if (isSpared(load, ceiling(load, TENANT_SHARE) - tenant.held, held + quota)) return true;
-    const is = isSpared(load, free, tenant.held);
+    if (isSpared(load, ceilingOf(tenant.tenantId, load) - tenant.held, held + quota)) return true;
+    const is = isSpared(load, free, tenant.tenantId === null ? held + quota : tenant.held);
     withheld ||= is;
     return is;
   };
@@ -193,13 +197,13 @@ export function mayTakePlace(
 ): boolean {
   const ofEndpoint = requests.byEndpoint.get(endpoint.id) ?? 0;
   const ofTenant = requests.byTenant.get(tenantId) ?? 0;
-  const left = ceiling(requests, TENANT_SHARE) - ofTenant;
+  const left = ceilingOf(tenantId, requests) - ofTenant;
   if (left <= 0) return false;
   if (endpoint.maxInFlight !== null) return true;
   return (
     ofEndpoint < ceiling(requests, ENDPOINT_SHARE) &&
     !isSpared(requests, left, ofEndpoint) &&
-    !isSpared(requests, requests.free, ofTenant)
+    !isSpared(requests, requests.free, tenantId === null ? ofEndpoint : ofTenant)
   );
 }
 
@@ -262,6 +266,10 @@ function roomOf(lane: Lane, load: Load): { room: number; nextAt: number | null }
     room: Math.max(0, Math.min(held, probe, limit ? limit.tokens : Number.POSITIVE_INFINITY)),
     nextAt: null,
   };
+}
+
+function ceilingOf(tenantId: string | null, requests: Requests): number {
+  return tenantId === null ? requests.concurrency : ceiling(requests, TENANT_SHARE);
 }
 
 function ceiling({ concurrency }: Requests, share: number): number {

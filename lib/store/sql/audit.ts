@@ -3,7 +3,7 @@ import type { AuditEntry } from '../../model/audit.js';
 import type { Position } from '../../model/page.js';
 import type { AuditQuery, AuditStore, NewAuditEntry } from '../store.js';
 import { boundedPage, unindexed, type Way } from './bounded-page.js';
-import type { SqlContext } from './dialect.js';
+import type { SqlContext } from './context.js';
 import { boundsOf } from './page-bounds.js';
 import { toAuditEntry } from './rows.js';
 import type { AuditRow, Tables } from './schema.js';

@@ -1,6 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { DepthSample, DepthStore, Owed, OwedPosition } from '../store.js';
-import type { SqlContext, SqlDialect } from './dialect.js';
+import type { SqlContext } from './context.js';
+import type { SqlDialect } from './dialect.js';
 import { LEASED_ROWS, WAITING_ROWS } from './lanes.js';
 import { holdTenants } from './locks.js';
 import { REMOVAL_ROWS, removeBatch } from './removal.js';

@@ -1,7 +1,7 @@
 import type { RawBuilder } from 'kysely';
 import type { HookplaneError } from '../../model/errors.js';
 import type { Tables } from './schema.js';
-import type { ColumnKind, SqlConnection, Steps } from './steps.js';
+import type { ColumnKind } from './steps.js';
 
 /** What the shared SQL cannot say in words that both databases know. */
 export interface SqlDialect {
@@ -41,18 +41,4 @@ export interface SqlDialect {
   latest?(given: number): number;
   /** A HookplaneError for a driver's error that means that the store does not answer; null for any other. */
   translateError(error: unknown): HookplaneError | null;
-}
-
-type Run = <T>(steps: (db: SqlConnection['db']) => Steps<T>) => Promise<T>;
-
-/** What every part of a SQL store works with. */
-export interface SqlContext {
-  dialect: SqlDialect;
-  read: Run;
-  /** Reads a page of a list. */
-  walk: Run;
-  /** In one transaction, durable when it returns. */
-  write: Run;
-  /** In one transaction that a power failure, but nothing less, may undo: for what is safe to do twice. */
-  writeRelaxed: Run;
 }

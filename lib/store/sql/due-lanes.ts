@@ -7,8 +7,13 @@ import { toRateLimit } from './rows.js';
 import type { EndpointRow, Tables } from './schema.js';
 import { rawRows, type Steps } from './steps.js';
 
+/** A lane, and what a lease has to know of its endpoint. */
+export interface DueLane extends Lane, Pick<EndpointRow, 'revision'> {
+  failingSince: number | null;
+}
+
 export interface DueLanes {
-  lanes: Lane[];
+  lanes: DueLane[];
   /** Those that have something that is leased for longer than its lease. */
   abandoned: Set<string>;
   /** When something else will be due. */
@@ -21,7 +26,7 @@ export interface DueLanes {
  */
 export function* findDueLanes(db: Kysely<Tables>, now: number): Steps<DueLanes> {
   const found = yield* findLanes(db, now);
-  const lanes = new Map<string, Lane>();
+  const lanes = new Map<string, DueLane>();
   const abandoned = new Set<string>();
   let nextAt: number | null = null;
   for (const row of found) {
@@ -59,9 +64,9 @@ function countsOwn(lane: Lane): boolean {
 export function* holdLimits(
   db: Kysely<Tables>,
   dialect: SqlDialect,
-  lanes: readonly Lane[],
+  lanes: readonly DueLane[],
   now: number,
-): Steps<Lane[]> {
+): Steps<DueLane[]> {
   const tenantIds = lanes.flatMap((lane) => (lane.tenantRateLimit ? (lane.tenantId ?? []) : []));
   const tenants = yield* lockFree(db, dialect, 'hookplane_tenants', tenantIds);
   const own = lanes.filter(countsOwn).map(({ endpointId }) => endpointId);
@@ -86,6 +91,8 @@ interface LaneRow
     EndpointRow,
     | 'id'
     | 'tenant_id'
+    | 'revision'
+    | 'failing_since'
     | 'slow_until'
     | 'slow_step'
     | 'max_in_flight'
@@ -133,7 +140,7 @@ type NextDue = { id: null; first_due: number | null; abandoned: number };
 
 function lanesAs(lanes: RawBuilder<unknown>, now: number): RawBuilder<unknown> {
   return sql`
-      select lane.id, lane.first_due, lane.abandoned, e.tenant_id, e.slow_until, e.slow_step, e.max_in_flight,
+      select lane.id, lane.first_due, lane.abandoned, e.tenant_id, e.revision, e.failing_since, e.slow_until, e.slow_step, e.max_in_flight,
         e.rate_per_second, e.rate_burst, e.rate_used, t.rate_per_second as tenant_rate_per_second,
         t.rate_burst as tenant_rate_burst, t.rate_used as tenant_rate_used,
         case when e.max_in_flight is not null or e.slow_step > 0 then
@@ -142,10 +149,12 @@ function lanesAs(lanes: RawBuilder<unknown>, now: number): RawBuilder<unknown> {
       left join hookplane_tenants t on t.id = e.tenant_id`;
 }
 
-function toLane(row: LaneRow): Lane {
+function toLane(row: LaneRow): DueLane {
   return {
     endpointId: row.id,
     tenantId: row.tenant_id,
+    revision: row.revision,
+    failingSince: row.failing_since,
     dueAt: row.first_due,
     slowUntil: row.slow_until,
     slowStep: row.slow_step,

@@ -4,7 +4,7 @@ import type { Position } from '../../model/page.js';
 import type { DurationCount } from '../../model/stats.js';
 import type { EndpointStore, TenantScope } from '../store.js';
 import { boundedPage, unindexed } from './bounded-page.js';
-import type { SqlContext } from './dialect.js';
+import type { SqlContext } from './context.js';
 import { boundsOf } from './page-bounds.js';
 import { toAttempt } from './rows.js';
 import type { AttemptRow, Tables } from './schema.js';

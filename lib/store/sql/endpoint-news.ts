@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import type { Endpoint } from '../../model/endpoint.js';
 import type { EndpointNews, TurnResult } from '../store.js';
 import type { SqlDialect } from './dialect.js';
-import { pauseActive } from './endpoints.js';
+import { pauseActive } from './pause.js';
 import { toEndpoint } from './rows.js';
 import type { EndpointRow, Tables } from './schema.js';
 import { changesOf, firstOf, rawRows, type Steps } from './steps.js';

@@ -1,24 +1,25 @@
 import { setImmediate } from 'node:timers/promises';
 import { type Kysely, type RawBuilder, sql, type UpdateObject } from 'kysely';
-import { type Endpoint, MAX_LIVE_SECRETS, type PausedReason } from '../../model/endpoint.js';
+import { type Endpoint, MAX_LIVE_SECRETS } from '../../model/endpoint.js';
 import { validationError } from '../../model/errors.js';
 import type { EndpointSettings, EndpointStore, NewAuditEntry, StoredSecret, TenantScope } from '../store.js';
 import { announceDue } from './announce.js';
 import { appendAudit } from './audit.js';
-import type { SqlContext } from './dialect.js';
+import type { SqlContext } from './context.js';
 import { boundedPage, type Way } from './bounded-page.js';
 import { CANCEL_BATCH, cancelOwed } from './cancel.js';
 import { endpointAttempts } from './endpoint-attempts.js';
+import { newRevision } from './endpoint-cache.js';
 import { boundsOf } from './page-bounds.js';
+import { pauseActive } from './pause.js';
 import { usedUnder } from './rate-used.js';
 import { toEndpoint, toJson } from './rows.js';
 import type { EndpointRow, Tables } from './schema.js';
-import { endpointsOf } from './sending.js';
 import { ensureTenants } from './tenants.js';
 import { type Steps, rowsOf, firstOf, rowOf, changesOf } from './steps.js';
 
 export function endpointStore(context: SqlContext): EndpointStore {
-  const { read, walk, write, dialect } = context;
+  const { read, walk, write, dialect, endpointCache } = context;
   return {
     ...endpointAttempts(context),
 
@@ -32,6 +33,7 @@ export function endpointStore(context: SqlContext): EndpointStore {
               ...settingColumns(endpoint),
               ...RESUMED,
               rate_used: null,
+              revision: newRevision(),
               id: endpoint.id,
               tenant_id: endpoint.tenantId,
               created_at: now,
@@ -61,7 +63,7 @@ export function endpointStore(context: SqlContext): EndpointStore {
         }),
       ),
 
-    ofTenant: (tenantId) => read((db) => endpointsOf(db, tenantId)),
+    ofTenant: (tenantId) => read((db) => endpointCache.ofTenant(db, tenantId)),
 
     update: (tenant, id, changes, now, audit) =>
       write(function* (db) {
@@ -188,27 +190,6 @@ export function endpointStore(context: SqlContext): EndpointStore {
   };
 }
 
-/** Pauses an active endpoint; null when it is not there or paused already. */
-export function* pauseActive(
-  db: Kysely<Tables>,
-  tenant: TenantScope,
-  id: string,
-  reason: PausedReason,
-  now: number,
-  only: { url?: string; failingBefore?: number | undefined } = {},
-): Steps<Endpoint | null> {
-  let query = db
-    .updateTable('hookplane_endpoints')
-    .set({ status: 'paused', paused_reason: reason, paused_at: now, updated_at: now })
-    .where('id', '=', id)
-    .where('status', '=', 'active');
-  if (tenant !== undefined) query = query.where('tenant_id', '=', tenant);
-  if (only.url !== undefined) query = query.where('url', '=', only.url);
-  if (only.failingBefore !== undefined) query = query.where('failing_since', '<=', only.failingBefore);
-  const row = yield* firstOf(query.returningAll());
-  return row ? toEndpoint(row) : null;
-}
-
 function visible(db: Kysely<Tables>, tenant: TenantScope) {
   const query = db.selectFrom('hookplane_endpoints').selectAll();
   return tenant === undefined ? query : query.where('tenant_id', '=', tenant);
@@ -227,7 +208,10 @@ function* change(
   audit: NewAuditEntry | undefined,
   only?: RawBuilder<boolean>,
 ): Steps<Endpoint | null> {
-  let query = db.updateTable('hookplane_endpoints').set(columns).where('id', '=', id);
+  let query = db
+    .updateTable('hookplane_endpoints')
+    .set({ ...columns, revision: newRevision() })
+    .where('id', '=', id);
   if (tenant !== undefined) query = query.where('tenant_id', '=', tenant);
   if (only) query = query.where(only);
   const row = yield* firstOf(query.returningAll());

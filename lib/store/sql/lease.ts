@@ -1,10 +1,11 @@
 import { type Kysely, sql } from 'kysely';
 import { spendTokens } from '../../model/rate-limit.js';
 import type { DeliveryTarget, Lane, LeasedDelivery, LeaseRequest } from '../store.js';
+import type { SqlContext } from './context.js';
 import type { SqlDialect } from './dialect.js';
-import { findDueLanes, holdLimits, isFull, isLimited } from './due-lanes.js';
-import { fromJson, toEndpoint } from './rows.js';
-import type { EndpointRow, MessageRow, PayloadRow, Tables } from './schema.js';
+import { type DueLane, findDueLanes, holdLimits, isFull, isLimited } from './due-lanes.js';
+import { fromJson } from './rows.js';
+import type { MessageRow, PayloadRow, Tables } from './schema.js';
 import { changesOf, rawRows, type Steps } from './steps.js';
 import { take, type TakeOrder, type Taken } from './take.js';
 
@@ -17,9 +18,10 @@ const COUNTED_MS = 10;
 /** Finds the lanes with due work, lets `share` say how much of each, and takes that much, oldest first. */
 export function* lease(
   db: Kysely<Tables>,
-  dialect: SqlDialect,
+  context: SqlContext,
   { owner, now, leaseMs, share }: LeaseRequest & { owner: string; now: number },
 ): Steps<{ leased: LeasedDelivery[]; nextAt: number | null }> {
+  const { dialect } = context;
   const due = yield* findDueLanes(db, now);
   const { abandoned } = due;
   let { lanes } = due;
@@ -33,14 +35,15 @@ export function* lease(
     lanes = [...lanes.filter((lane) => !isLimited(lane)), ...held];
     const hoped = shares.quotas;
     shares = share(lanes);
-    const { quotas } = shares;
-    const isLess = limited.some(({ endpointId: id }) => (quotas.get(id) ?? 0) < (hoped.get(id) ?? 0));
+    const isLess = limited.some(({ endpointId: id }) => (shares.quotas.get(id) ?? 0) < (hoped.get(id) ?? 0));
     // Those that were not looked at may have what it lacks; and what another counts at this moment may have room by then.
     later.push(shares.nextAt, isLess || held.length < limited.length ? now + COUNTED_MS : null);
   }
-  const targets = yield* readTargets(db, dialect, [...shares.quotas.keys()], now);
+  const { quotas } = shares;
+  const given = lanes.filter(({ endpointId }) => quotas.has(endpointId));
+  const targets = yield* readTargets(db, context, given, now);
 
-  const orders = [...shares.quotas].flatMap(([endpointId, quota]): TakeOrder[] => {
+  const orders = [...quotas].flatMap(([endpointId, quota]): TakeOrder[] => {
     const target = targets.get(endpointId);
     if (!target) return [];
     const { timeoutMs } = target.endpoint;
@@ -80,37 +83,24 @@ export function* lease(
   return { leased, nextAt: times.length > 0 ? Math.min(...times) : null };
 }
 
-/** The endpoints, with the secrets that sign at this moment; without those that are deleted meanwhile. */
+/** What is given a share, with the secrets that sign at this moment; without what is deleted meanwhile. */
 function* readTargets(
   db: Kysely<Tables>,
-  dialect: SqlDialect,
-  endpointIds: readonly string[],
+  { endpointCache }: SqlContext,
+  lanes: readonly DueLane[],
   now: number,
 ): Steps<Map<string, DeliveryTarget>> {
-  const targets = new Map<string, DeliveryTarget>();
-  if (endpointIds.length === 0) return targets;
-  const ids = dialect.tableOf(
-    endpointIds.map((id) => [id]),
-    { id: 'text' },
-  );
-  const found = yield* rawRows(
+  const known = yield* endpointCache.read(
     db,
-    sql<EndpointRow & { secret_id: string; secret: string }>`
-    select e.*, s.id as secret_id, s.secret from hookplane_endpoint_secrets s
-    join hookplane_endpoints e on e.id = s.endpoint_id
-    where s.endpoint_id in (select id from ${ids} as r) and (s.expires_at is null or s.expires_at > ${now})
-    order by s.created_at desc, s.id desc`,
+    lanes.map(({ endpointId, revision }) => ({ id: endpointId, revision })),
   );
-  for (const { secret_id: id, secret, ...row } of found) {
-    const target = targets.get(row.id);
-    if (target) target.secrets.push({ id, secret });
-    else
-      targets.set(row.id, {
-        endpoint: toEndpoint(row),
-        secrets: [{ id, secret }],
-        failingSince: row.failing_since,
-        slowStep: row.slow_step,
-      });
+  const targets = new Map<string, DeliveryTarget>();
+  for (const { endpointId, failingSince, slowStep } of lanes) {
+    const found = known.get(endpointId);
+    if (!found) continue;
+    const live = found.secrets.filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
+    const secrets = live.map(({ id, secret }) => ({ id, secret }));
+    targets.set(endpointId, { endpoint: found.endpoint, secrets, failingSince, slowStep });
   }
   return targets;
 }

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { MessageStore, RangeRow, TenantScope } from '../store.js';
-import type { SqlContext } from './dialect.js';
+import type { SqlContext } from './context.js';
 import { IS_KEPT } from './deleted-tenants.js';
 import { expungeMessage } from './expunge.js';
 import { insertMessages } from './message-insert.js';

@@ -4,7 +4,8 @@ import { announceDue } from './announce.js';
 import { appendAudit } from './audit.js';
 import { cancelOrphans } from './cancel.js';
 import { IS_KEPT } from './deleted-tenants.js';
-import type { SqlContext, SqlDialect } from './dialect.js';
+import type { SqlContext } from './context.js';
+import type { SqlDialect } from './dialect.js';
 import { tellEndpoints } from './endpoint-news.js';
 import { LEASED_ROWS, waitingFor } from './lanes.js';
 import { lease } from './lease.js';
@@ -29,7 +30,7 @@ export function outboxStore(context: SqlContext): OutboxStore {
         const refused = yield* settle(db, dialect, turn);
         if (turn.release.length > 0) yield* release(db, dialect, owner, turn.release);
         const taken = turn.lease
-          ? yield* lease(db, dialect, { ...turn.lease, owner, now })
+          ? yield* lease(db, context, { ...turn.lease, owner, now })
           : { leased: [], nextAt: null };
         // What the worker has not taken up again itself.
         const again = new Set(taken.leased.map(nameOf));

@@ -74,6 +74,8 @@ export interface EndpointRow {
   failing_since: Ms | null;
   slow_until: Ms | null;
   slow_step: number;
+  /** See EndpointCache. */
+  revision: string;
   created_at: Ms;
   updated_at: Ms;
 }

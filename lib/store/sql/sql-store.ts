@@ -2,7 +2,9 @@ import { HookplaneError } from '../../model/errors.js';
 import type { Store } from '../store.js';
 import { auditStore } from './audit.js';
 import { depthStore } from './depth.js';
-import type { SqlContext, SqlDialect } from './dialect.js';
+import type { SqlContext } from './context.js';
+import type { SqlDialect } from './dialect.js';
+import { createEndpointCache } from './endpoint-cache.js';
 import { endpointStore } from './endpoints.js';
 import { messageStore } from './messages.js';
 import { migrate, schemaState } from './migrate.js';
@@ -52,6 +54,7 @@ export function createSqlStore(options: SqlStoreOptions): Store {
 
   const context: SqlContext = {
     dialect,
+    endpointCache: createEndpointCache(dialect),
     read: (steps) => run((opened) => opened.read(() => steps(opened.db))),
     walk: (steps) => run((opened) => opened.walk(() => steps(opened.db))),
     write: (steps) => run((opened) => opened.write(() => steps(opened.db))),
@@ -92,6 +95,6 @@ export function createSqlStore(options: SqlStoreOptions): Store {
     workers: workerStore(context),
     audit: auditStore(context),
     depths: depthStore(context),
-    ...sendingWithin(dialect, opened),
+    ...sendingWithin(context, opened),
   };
 }

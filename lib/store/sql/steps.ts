@@ -63,11 +63,6 @@ export function* rawRows<Row>(db: Kysely<Tables>, query: RawBuilder<Row>): Steps
   return (yield { kind: 'rows', query: query.compile(db) }) as Row[];
 }
 
-/** The rows of SQL that is compiled, with other values. */
-export function* rowsWith<Row>(query: CompiledQuery<Row>, parameters: readonly unknown[]): Steps<Row[]> {
-  return (yield { kind: 'rows', query: { ...query, parameters } }) as Row[];
-}
-
 /** Runs a statement that returns no rows; answers how many it changed. */
 export function* changesOf(query: Compilable<unknown>): Steps<number> {
   return (yield { kind: 'changes', query: query.compile() }) as number;

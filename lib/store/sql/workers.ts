@@ -1,6 +1,6 @@
 import type { WorkerStore } from '../store.js';
 import { followClock } from './clock-step.js';
-import type { SqlContext } from './dialect.js';
+import type { SqlContext } from './context.js';
 import { rowOf, changesOf } from './steps.js';
 
 /** Signs of life older than this are of workers that will not come back. */

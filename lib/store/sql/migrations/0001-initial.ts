@@ -22,10 +22,11 @@ export const initial: Migration = {
         paused_reason ${text}, paused_at bigint, types ${text}, channels ${text}, filter ${text}, headers ${text} not null,
         metadata ${text} not null, retry ${text}, rate_per_second double precision, rate_burst bigint,
         rate_used double precision, max_in_flight bigint, timeout_ms bigint, failing_since bigint, slow_until bigint,
-        slow_step bigint not null default 0, created_at bigint not null, updated_at bigint not null)${busy}`,
+        slow_step bigint not null default 0, revision ${text} not null, created_at bigint not null, updated_at bigint not null)${busy}`,
     sql`create index hookplane_endpoints_by_time on hookplane_endpoints (created_at, id)`,
     sql`create index hookplane_endpoints_by_status on hookplane_endpoints (status, created_at, id)`,
-    sql`create index hookplane_endpoints_by_tenant on hookplane_endpoints (tenant_id, created_at, id)`,
+    // With the revision, which a send asks for of all of a tenant.
+    sql`create index hookplane_endpoints_by_tenant on hookplane_endpoints (tenant_id, created_at, id, revision)`,
     sql`create index hookplane_endpoints_by_tenant_and_status on hookplane_endpoints
         (tenant_id, status, created_at, id)`,
 

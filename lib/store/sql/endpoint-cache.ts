@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto';
+import { type Kysely, sql } from 'kysely';
+import type { Endpoint } from '../../model/endpoint.js';
+import type { LiveSecret } from '../store.js';
+import type { SqlDialect } from './dialect.js';
+import { toEndpoint } from './rows.js';
+import type { EndpointRow, Tables } from './schema.js';
+import { rawRows, rowsOf, type Steps } from './steps.js';
+
+/** How many endpoints a process remembers, of some 2 KB each, and of how many tenants which theirs are. */
+const MOST = 10_000;
+
+export interface KnownEndpoint {
+  revision: string;
+  /** Frozen: all who ask are given the same. */
+  endpoint: Endpoint;
+  /** The newest first, with those that have expired since they were read. */
+  secrets: readonly LiveSecret[];
+}
+
+/**
+ * Endpoints with their secrets, as they were read last: a send and a lease ask for no more than revisions, which each
+ * change of an endpoint or of its secrets renews, and read what they do not know. A send to a tenant with 1 000 endpoints
+ * takes an eighth of the time.
+ */
+export interface EndpointCache {
+  /** Without those that are gone meanwhile. */
+  read(
+    db: Kysely<Tables>,
+    wanted: readonly Pick<EndpointRow, 'id' | 'revision'>[],
+  ): Steps<Map<string, KnownEndpoint>>;
+  /** The same array as the last time where none of them has changed. */
+  ofTenant(db: Kysely<Tables>, tenantId: string | null): Steps<readonly Endpoint[]>;
+}
+
+/** Never given twice, so that what was read in a transaction that is rolled back is not taken for what comes after. */
+export const newRevision = (): string => randomUUID();
+
+export function createEndpointCache(dialect: SqlDialect): EndpointCache {
+  const remembered = new Map<string, KnownEndpoint>();
+  const lists = new Map<string | null, readonly Endpoint[]>();
+
+  function* read(...[db, wanted]: Parameters<EndpointCache['read']>) {
+    const found = new Map<string, KnownEndpoint>();
+    const unknown: string[] = [];
+    for (const { id, revision } of wanted) {
+      const known = remembered.get(id);
+      if (known?.revision === revision) found.set(id, known);
+      else unknown.push(id);
+    }
+    for (const known of yield* readEndpoints(db, dialect, unknown)) {
+      remember(remembered, known.endpoint.id, known);
+      found.set(known.endpoint.id, known);
+    }
+    return found;
+  }
+
+  return {
+    read,
+    *ofTenant(db, tenantId) {
+      const wanted = yield* rowsOf(
+        db
+          .selectFrom('hookplane_endpoints')
+          .select(['id', 'revision'])
+          .where('tenant_id', tenantId === null ? 'is' : '=', tenantId),
+      );
+      const known = yield* read(db, wanted);
+      const endpoints = wanted.flatMap(({ id }) => known.get(id)?.endpoint ?? []);
+      const before = lists.get(tenantId);
+      if (before?.length === endpoints.length && endpoints.every((each, index) => each === before[index]))
+        return before;
+      remember(lists, tenantId, endpoints);
+      return endpoints;
+    },
+  };
+}
+
+function remember<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): void {
+  if (!map.has(key) && map.size >= MOST) map.delete(map.keys().next().value as Key);
+  map.set(key, value);
+}
+
+function* readEndpoints(
+  db: Kysely<Tables>,
+  dialect: SqlDialect,
+  endpointIds: readonly string[],
+): Steps<KnownEndpoint[]> {
+  if (endpointIds.length === 0) return [];
+  const ids = dialect.tableOf(
+    endpointIds.map((id) => [id]),
+    { id: 'text' },
+  );
+  const rows = yield* rawRows(
+    db,
+    sql<EndpointRow & { secret_id: string; secret: string; secret_expires_at: number | null }>`
+    select e.*, s.id as secret_id, s.secret, s.expires_at as secret_expires_at from hookplane_endpoint_secrets s
+    join hookplane_endpoints e on e.id = s.endpoint_id
+    where s.endpoint_id in (select id from ${ids} as r)
+    order by s.created_at desc, s.id desc`,
+  );
+  const secrets = new Map<string, LiveSecret[]>();
+  const found: KnownEndpoint[] = [];
+  for (const row of rows) {
+    let ofEndpoint = secrets.get(row.id);
+    if (!ofEndpoint) {
+      ofEndpoint = [];
+      secrets.set(row.id, ofEndpoint);
+      found.push({ revision: row.revision, endpoint: frozen(toEndpoint(row)), secrets: ofEndpoint });
+    }
+    ofEndpoint.push({ id: row.secret_id, secret: row.secret, expiresAt: row.secret_expires_at });
+  }
+  return found;
+}
+
+function frozen<T extends object>(value: T): T {
+  for (const part of Object.values(value)) if (typeof part === 'object' && part !== null) frozen(part);
+  return Object.freeze(value);
+}
