@@ -33,29 +33,30 @@ const common = {
   },
 };
 
-/** What a suite imports that has a store. The others of its folder would do the same twice. */
+/** Those of sender, admin and express that have no store. All others are run on both. */
+const WITHOUT_STORE = [
+  /^sender\/(connection-pool|cursor|filter|http-client|ids|keys|lanes|outcome|rate-limit|reserved-headers)\./,
+  /^sender\/(resolver|response-record|retry|signature|target-guard|time|trace-context|types|url|verify-signature)\./,
+  /^admin\/(documented-types|openapi|authorizers\/(any-of|bearer-token|client-certificate|jwt))\./,
+  /^express\/(authorize-types|body|connection|mounts|node-bridge|response|target)\./,
+];
+/** What a suite imports that has one. */
 const KIT_WITH_STORE = /\/(support\/sender|support\/test-store|plane|contracts\/served-plane)\.js'/;
 
-const suitesOf = (folder) =>
+const suites = ['sender', 'admin', 'express'].flatMap((folder) =>
   readdirSync(join(__dirname, '__tests__', folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.test.ts'))
-    .map((name) => `__tests__/${folder}/${name.replaceAll('\\', '/')}`);
-
-/** What `npm run test:postgres` runs, on PostgreSQL alone; the contract of a store is one test on each. */
-const WITH_STORE = [
-  ...['sender', 'admin', 'express']
-    .flatMap(suitesOf)
-    .filter((path) => KIT_WITH_STORE.test(readFileSync(join(__dirname, path), 'utf8'))),
-  '__tests__/hosts/express.test.ts',
-];
-/** What is run on both stores each time: what a store has most part in. */
-const EACH_TIME =
-  /sender\/(delivery|fan-out|idempotency|rate-limits|replay|retention|send|tenant-deletion)\.|admin\/(spec-.*|tenant-isolation|audit)\.|express\/story\./;
-const onBoth = WITH_STORE.filter((path) => EACH_TIME.test(path));
-// One that is renamed or loses its store must not drop out of it without a word.
-if (onBoth.length < 17)
-  throw new Error(`Only ${onBoth.length} suites are run on both stores: ${onBoth.join(', ')}`);
-const isPostgresAlone = process.env.HOOKPLANE_TEST_STORE === 'postgres';
+    .map((name) => `${folder}/${name.replaceAll('\\', '/')}`),
+);
+const isWithout = (name) => WITHOUT_STORE.some((pattern) => pattern.test(name));
+for (const name of suites.filter(isWithout)) {
+  if (KIT_WITH_STORE.test(readFileSync(join(__dirname, '__tests__', name), 'utf8')))
+    throw new Error(`__tests__/${name} has a store: take it out of WITHOUT_STORE`);
+}
+/** It asks a browser, whose time it takes, what reaches a control plane at all. */
+const IN_BROWSER = 'express/csrf-browser.test.ts';
+/** Of the hosts, which keep to one contract, one is enough. */
+const onBoth = [...suites.filter((name) => !isWithout(name) && name !== IN_BROWSER), 'hosts/express.test.ts'];
 
 const onSqlite = {
   ...common,
@@ -66,13 +67,14 @@ const onPostgres = {
   ...common,
   displayName: 'on PostgreSQL',
   setupFiles: ['<rootDir>/__tests__/support/postgres/use-postgres.ts'],
-  testMatch: (isPostgresAlone ? WITH_STORE : onBoth).map((path) => `<rootDir>/${path}`),
+  testMatch: onBoth.map((name) => `<rootDir>/__tests__/${name}`),
 };
 
 module.exports = {
   watchman: false,
-  // Many tests wait most of their time: for a browser, another process, a deadline.
-  maxWorkers: Math.ceil(availableParallelism() * 1.5),
+  // Many tests wait most of their time: for a browser, another process, a deadline, a statement.
+  maxWorkers: availableParallelism() * 2,
+  testSequencer: '<rootDir>/__tests__/support/longest-first.js',
   testTimeout: 30_000,
-  projects: isPostgresAlone ? [onPostgres] : [onSqlite, onPostgres],
+  projects: [onSqlite, onPostgres],
 };

@@ -1,11 +1,13 @@
 import fc from 'fast-check';
 import { STATUS_BY_CODE } from '../../lib/admin/response.js';
+import { onPostgres } from '../support/test-store.js';
 import { expectOwnHeaders, METRICS_TYPE } from './expectations.js';
 import { plantTenant, plantWorker, type PlantedTenant } from './planted.js';
 import { type Answer, type Asked, openPlane, type Plane } from './plane.js';
 import { MORE_REQUESTS, REQUESTS } from './route-cases.js';
 
-const RUNS = 160;
+/** Most of what is asked never comes to a store: on PostgreSQL, where a run takes twice as long, less of it is enough. */
+const RUNS = onPostgres ? 60 : 160;
 const REQUESTS_A_RUN = 25;
 
 let plane: Plane;
@@ -258,8 +260,10 @@ it('answers whatever it is asked, and never with a fault of its own', async () =
     { numRuns: RUNS },
   );
   expect(plane.faults).toEqual([]);
-  expect([...statuses.values()].reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(3000);
+  expect([...statuses.values()].reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(
+    0.75 * RUNS * REQUESTS_A_RUN,
+  );
   // It got beyond the first check.
   for (const status of [200, 201, 204, 400, 403, 404, 405, 415, 422])
     expect([...statuses.keys()]).toContain(status);
-}, 60_000);
+}, 240_000);

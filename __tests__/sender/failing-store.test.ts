@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 import { setTimeout } from 'node:timers/promises';
 import { createSender } from '../../lib/create-sender.js';
 import { HookplaneError } from '../../lib/model/errors.js';
@@ -119,7 +119,12 @@ async function tellWith(
   };
   const sender = createSender({ ...settings, store: failing.store });
   const witness = createSender({ ...settings, store: real });
-  onCleanUp('test', 'sender', () => sender.stop({ drainMs: 100 }));
+  // With the hearts of its own story.
+  onCleanUp(
+    'test',
+    'sender',
+    AsyncResource.bind(() => sender.stop({ drainMs: 100 })),
+  );
 
   stories += 1;
   const story = stories;
@@ -190,7 +195,10 @@ async function tellWith(
   )) {
     owed.push({ id, name: 'good', times: 1 });
   }
-  await untilDelivered(await send('flaky'));
+  const flaky = await send('flaky');
+  await until(async () => (await witness.messages.attempts(flaky)).attempts.length > 0);
+  pass(5 * SECOND);
+  await untilDelivered(flaky);
 
   const held = receiver.hold(path('slow'));
   const slow = await send('slow');

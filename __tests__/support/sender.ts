@@ -2,7 +2,7 @@ import { createSender, type CreateSenderOptions } from '../../lib/create-sender.
 import type { Logger } from '../../lib/model/logger.js';
 import type { Sender } from '../../lib/sender/sender.js';
 import { type Lifetime, onCleanUp } from './clean-up.js';
-import { newPlace, type StoredAt, storeAt } from './test-store.js';
+import { newPlace, onPostgres, type StoredAt, storeAt } from './test-store.js';
 
 export { temporaryFolder } from './temporary-folder.js';
 
@@ -49,8 +49,8 @@ export type TestSenderOptions = CreateSenderOptions & {
 };
 
 /**
- * A sender on a store of its own that may deliver to this machine by plain HTTP and looks for work every 10 ms. It is
- * stopped and its state removed when its lifetime ends.
+ * A sender on a store of its own that may deliver to this machine by plain HTTP and looks for work every 10 ms, on
+ * PostgreSQL, where a look costs more, every 30 ms. It is stopped and its state removed when its lifetime ends.
  */
 export async function startSender(options: TestSenderOptions = {}): Promise<TestSender> {
   const { started = true, lifetime = 'test', file: given, ...senderOptions } = options;
@@ -60,7 +60,7 @@ export async function startSender(options: TestSenderOptions = {}): Promise<Test
     store: await storeAt(file),
     allowHttp: true,
     allowTargets: ['127.0.0.1'],
-    pollIntervalMs: 10,
+    pollIntervalMs: onPostgres ? 30 : 10,
     logger,
     ...senderOptions,
   });
