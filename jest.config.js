@@ -75,6 +75,8 @@ module.exports = {
   // Many tests wait most of their time: for a browser, another process, a deadline, a statement.
   maxWorkers: availableParallelism() * 2,
   testSequencer: '<rootDir>/__tests__/support/longest-first.js',
+  // Modules that many suites have loaded are not let go of: a worker that has grown is replaced.
+  workerIdleMemoryLimit: '1.5GB',
   testTimeout: 30_000,
   projects: [onSqlite, onPostgres],
 };
