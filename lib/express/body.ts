@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http';
+import { BodyBytes, type ByteSource } from '../admin/body-bytes.js';
 import type { HostRequest } from './target.js';
 
 export interface RequestBody {
-  stream: ReadableStream<Uint8Array>;
+  bytes: BodyBytes;
   /** The bytes are made from what a parser left, so the length and encodings that the headers name are not theirs. */
   restored: boolean;
 }
@@ -14,7 +15,7 @@ export function announcesBody(req: IncomingMessage): boolean {
 
 /**
  * The body of a request, null when it has none. Nothing is read, and nothing that a parser left is serialised,
- * before somebody reads the stream: a caller who is refused costs neither. Reading a body that is lost fails at once.
+ * before somebody reads them: a caller who is refused costs neither. Reading a body that is lost fails at once.
  */
 export function requestBody(req: HostRequest, onLost: (error: Error) => void): RequestBody | null {
   if (!announcesBody(req)) return null;
@@ -25,18 +26,46 @@ export function requestBody(req: HostRequest, onLost: (error: Error) => void): R
   };
   if (!req.readableDidRead) {
     // A parser that met an empty chunked body has ended the stream without having seen a byte.
-    return req.readableEnded ? null : { stream: lazyStream(() => wireChunks(req, lose)), restored: false };
+    return req.readableEnded ? null : { bytes: new BodyBytes(() => wireChunks(req, lose)), restored: false };
   }
-  return { stream: lazyStream(() => restoredChunks(req, lose)), restored: true };
+  return { bytes: new BodyBytes(() => restoredChunks(req, lose)), restored: true };
 }
 
-function wireChunks(req: IncomingMessage, lose: (how: string) => never): AsyncIterator<Uint8Array> {
+/** The chunks of a message as they are taken: what `req.iterator` does, without the cost of its generator and watcher. */
+function wireChunks(req: IncomingMessage, lose: (how: string) => never): ByteSource {
   if (req.readableDidRead) lose('was read by something else while the request was being handled');
-  // Keeps the request alive when the reader stops early: the response has yet to be written.
-  return req.iterator({ destroyOnReturn: false });
+  let isClosed = false;
+  let goOn = (): void => {};
+  const happened = (): void => goOn();
+  const close = (): void => {
+    isClosed = true;
+    goOn();
+  };
+  req.on('readable', happened).on('end', happened).on('error', happened).on('close', close);
+  return {
+    async next() {
+      for (;;) {
+        const value = req.read() as Buffer | null;
+        if (value) return { done: false, value };
+        if (req.readableEnded) return { done: true, value: undefined };
+        if (isClosed || req.destroyed) throw req.errored ?? new Error('The client broke the request off');
+        await new Promise<void>((resolve) => {
+          goOn = resolve;
+        });
+      }
+    },
+    // The request stays alive when a reader stops early: the response has yet to be written.
+    async return() {
+      req.off('readable', happened);
+      return { done: true, value: undefined };
+    },
+  };
 }
 
-async function* restoredChunks(req: HostRequest, lose: (how: string) => never): AsyncGenerator<Uint8Array> {
+async function* restoredChunks(
+  req: HostRequest,
+  lose: (how: string) => never,
+): AsyncGenerator<Uint8Array, undefined> {
   const bytes = restore(req) ?? lose('has been read, and neither req.body nor req.rawBody holds it');
   if (bytes.length > 0) yield typeof bytes === 'string' ? Buffer.from(bytes) : bytes;
 }
@@ -78,31 +107,4 @@ function formEncode(body: unknown): string {
   };
   append('', body);
   return form.toString();
-}
-
-/** A byte stream, because only that kind stays unread when it is cloned. */
-function lazyStream(open: () => AsyncIterator<Uint8Array>): ReadableStream<Uint8Array> {
-  let chunks: AsyncIterator<Uint8Array> | undefined;
-  return new ReadableStream(
-    {
-      type: 'bytes',
-      async pull(controller) {
-        chunks ??= open();
-        const next = await chunks.next();
-        if (next.done) {
-          controller.close();
-          // Closing alone leaves a reader that brought its own buffer waiting.
-          controller.byobRequest?.respond(0);
-          return;
-        }
-        // A byte stream takes the memory it is given away from its owner, and Node.js cuts chunks from shared memory.
-        controller.enqueue(new Uint8Array(next.value));
-      },
-      cancel() {
-        // Not waited for: behind a pending read it would only settle when the client sends more.
-        chunks?.return?.().catch(() => {});
-      },
-    },
-    { highWaterMark: 0 },
-  );
 }

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { withBytes } from '../admin/body.js';
 import { requestBody } from './body.js';
 import { type HostRequest, publicUrl, type Target } from './target.js';
 
@@ -27,8 +28,9 @@ export function toFetchRequest(
     method: refused ? `X-${method}` : method,
     headers: fetchHeaders(req, body?.restored ? BODY_FRAMING : undefined),
   };
-  if (body) Object.assign(init, { body: body.stream, duplex: 'half' });
+  if (body) Object.assign(init, { body: body.bytes.stream(), duplex: 'half' });
   const request = new HostedRequest(publicUrl(req, target), init, res);
+  if (body) withBytes(request, body.bytes);
   if (refused) Object.defineProperty(request, 'method', { value: method });
   return request;
 }

@@ -113,7 +113,8 @@ function receiveRest(req: IncomingMessage): Promise<void> {
     };
     const timer = setTimeout(done, LINGER_MS);
     req.once('close', done);
-    req.resume();
+    // Nobody gets any more what somebody may still wait for, and while they listen it does not flow.
+    req.removeAllListeners('readable').resume();
   });
 }
 
