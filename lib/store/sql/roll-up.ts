@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { SqlDialect } from './dialect.js';
+import { IS_PENDING } from './lanes.js';
 import type { Tables } from './schema.js';
 import { type BulkUpdate, type Steps, rawChanges, updateRows } from './steps.js';
 
@@ -7,7 +8,7 @@ const DELIVERED: BulkUpdate = {
   table: 'hookplane_messages',
   set: { status: 'text', finished_at: 'integer' },
   key: { id: 'text' },
-  condition: `status = 'pending' and not exists (select 1 from hookplane_deliveries d
+  condition: `${IS_PENDING} and not exists (select 1 from hookplane_deliveries d
     where d.message_id = hookplane_messages.id and d.status in ('pending', 'failed'))`,
 };
 

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { NewAttempt, Settlement, Turn, TurnResult } from '../store.js';
 import type { SqlDialect } from './dialect.js';
+import { IS_PENDING } from './lanes.js';
 import { rollUp, rollUpDelivered } from './roll-up.js';
 import { toJson } from './rows.js';
 import type { Tables } from './schema.js';
@@ -43,7 +44,7 @@ const SETTLED: BulkUpdate = {
   },
   keep: ['delivered_at', 'takeovers'],
   key: { message_id: 'text', endpoint_id: 'text', fence: 'integer', lease_owner: 'text' },
-  condition: "status = 'pending'",
+  condition: IS_PENDING,
 };
 
 /** For each, whether it was still the owner's under the same fence. */
