@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { SqlDialect } from './dialect.js';
-import { IS_PENDING, LEASED_ROWS, lanesOf, WAITING_ROWS, waitingFor } from './lanes.js';
+import { LEASED_ROWS, lanesOf, WAITING_ROWS, waitingFor } from './lanes.js';
 import { lockMessages } from './locks.js';
 import { rollUp } from './roll-up.js';
 import type { Tables } from './schema.js';
@@ -14,7 +14,7 @@ const CANCELED: BulkUpdate = {
   set: { status: 'text', last_error: 'text', lease_owner: 'text', lease_until: 'integer' },
   key: { message_id: 'text', endpoint_id: 'text' },
   // It may have been settled since it was found.
-  condition: IS_PENDING,
+  condition: "status = 'pending'",
 };
 
 interface Key {

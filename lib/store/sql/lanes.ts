@@ -3,11 +3,6 @@ import { type RawBuilder, sql } from 'kysely';
 /** Deliveries that wait, and deliveries that are leased: together all that is owed. Each has an index by endpoint. */
 export const WAITING_ROWS = sql`status = 'pending' and lease_until is null`;
 export const LEASED_ROWS = sql`lease_until is not null`;
-/**
- * Of a row that is found by its key, so that no planner sees in it the rows of a partial index: by statistics of an hour
- * in which nothing was owed PostgreSQL would go over all that is owed in place of the key, for each row.
- */
-export const IS_PENDING = "status || '' = 'pending'";
 
 /**
  * What waits for one endpoint. A due time is never negative: that it is said makes SQLite, to which the index of an

@@ -1,7 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { NewAttempt, Settlement, Turn, TurnResult } from '../store.js';
 import type { SqlDialect } from './dialect.js';
-import { IS_PENDING } from './lanes.js';
 import { rollUp, rollUpDelivered } from './roll-up.js';
 import { toJson } from './rows.js';
 import type { Tables } from './schema.js';
@@ -44,7 +43,7 @@ const SETTLED: BulkUpdate = {
   },
   keep: ['delivered_at', 'takeovers'],
   key: { message_id: 'text', endpoint_id: 'text', fence: 'integer', lease_owner: 'text' },
-  condition: IS_PENDING,
+  condition: "status = 'pending'",
 };
 
 /** For each, whether it was still the owner's under the same fence. */
