@@ -103,7 +103,8 @@ export function model(load, costs) {
     ends.connections = (most * given.busyShare * 1000 * DAY) / (workerMs * given.peakFactor);
     ends.removal = (most * 24 * 3_600_000) / cost.removeMs;
     delete ends.workers;
-  } else ends.connections = shares.connections > 1 ? 0 : Number.POSITIVE_INFINITY;
+  } else if (shares.connections > 1) ends.connections = 0;
+  else delete ends.connections;
   const first = Object.entries(ends).reduce((least, each) => (each[1] < least[1] ? each : least));
   return { needs, shares, ends, breaksFirst: { resource: first[0], messagesPerDay: first[1] } };
 }
