@@ -15,11 +15,14 @@ const PASSES = 20;
 
 /**
  * Runs it in a schema of its own.
- * @param given `messages` are measured, behind `history`, which is sent and delivered before
+ * @param given `messages` are measured, behind as many waves of as many that are sent, delivered and vacuumed before: each
+ * finds the room that the dead rows of the one before it have left
  */
 export async function runCase(server, receiver, given) {
-  const { messages, history, deliveries = 1, failing = 0, payloadBytes = 1024, workers = 1 } = given;
+  const { messages, waves, deliveries = 1, failing = 0, payloadBytes = 1024, workers = 1 } = given;
+  const all = (waves + 1) * messages;
   const schema = await prepare(server, receiver, { deliveries, failing });
+  const [web, ...nodes] = startProcesses(server, schema, 1 + workers);
   const order = { tenants: TENANTS, text: 'x'.repeat(payloadBytes - FRAME_BYTES) };
   const { query, during } = server;
   const isOwed = async () =>
@@ -29,15 +32,13 @@ export async function runCase(server, receiver, given) {
       )
     )[0].owed;
 
-  async function wave(count) {
+  async function wave() {
     await query('checkpoint');
-    const sent = await working(server, schema, 1, {}, ([web]) =>
-      web.tell({ kind: 'flood', count, ...order }),
-    );
+    const sent = await working([web], {}, () => web.tell({ kind: 'flood', count: messages, ...order }));
     const received = await receiver.answered();
-    const delivered = await working(server, schema, workers, { retentionSeconds: null }, async (all) => {
-      for (const worker of all) void worker.tell({ kind: 'start' });
-      while ((await receiver.answered()) < received + count * deliveries) await sleep(20);
+    const delivered = await working(nodes, { retentionSeconds: null }, async () => {
+      for (const worker of nodes) void worker.tell({ kind: 'start' });
+      while ((await receiver.answered()) < received + messages * deliveries) await sleep(20);
       while (await isOwed()) await sleep(20);
     });
     const { pages } = await during(() => flushed(server));
@@ -45,9 +46,9 @@ export async function runCase(server, receiver, given) {
     return { sent, delivered, pages, vacuum };
   }
 
-  await wave(history);
+  for (let done = 0; done < waves; done++) await wave();
   const before = await server.tables(schema);
-  const { sent, delivered, pages, vacuum } = await wave(messages);
+  const { sent, delivered, pages, vacuum } = await wave();
   const after = await server.tables(schema);
   const passMsPerByte = given.measuresPasses ? await indexPass(server, schema, after) : 0;
 
@@ -57,20 +58,21 @@ export async function runCase(server, receiver, given) {
   );
   const isThere = `select from ${schema}.hookplane_messages where id = '${last}'`;
   await sleep(1500);
-  const removed = await working(server, schema, workers, { retentionSeconds: 1 }, async (all) => {
-    for (const worker of all) void worker.tell({ kind: 'start' });
-    while ((await query(isThere)).length > 0) await sleep(20);
+  const removed = await working(nodes, { retentionSeconds: 1 }, async () => {
+    for (const worker of nodes) void worker.tell({ kind: 'start' });
+    while ((await query(isThere)).length > 0) await sleep(50);
   });
   const { pages: removedPages } = await during(() => flushed(server));
   const lastVacuum = await during(() => server.vacuum(schema));
   const empty = await server.tables(schema);
+  await stopProcesses([web, ...nodes]);
   await query(`drop schema ${schema} cascade`);
 
   const tables = Object.fromEntries(
     Object.keys(SCALES).map((name) => {
       const [first, then, end] = [before[name], after[name], empty[name]];
       const change = (key) => then[key] - first[key];
-      const dead = change('updated') / messages + end.deleted / (history + messages);
+      const dead = change('updated') / messages + end.deleted / all;
       const indexes = change('indexes') / change('rows');
       return [
         name,
@@ -85,7 +87,6 @@ export async function runCase(server, receiver, given) {
     }),
   );
   const sum = (of) => Object.entries(tables).reduce((total, [name, each]) => total + of(each, name), 0);
-  const all = history + messages;
   return {
     ...given,
     tables,
@@ -115,13 +116,14 @@ export async function runCase(server, receiver, given) {
       sentPages: pages / messages,
       removedPages: removedPages / all,
       vacuumedBytes: sum(({ vacuumed }) => vacuumed),
-      removeMs: (removed.at * workers) / all,
+      // Each batch rests as long as it took.
+      removeMs: (2 * removed.sessionMs) / all,
     },
   };
 
-  /** Processes that do `work`, and what it took of the database and of them. */
-  async function working(server, schema, count, settings, work) {
-    const nodes = await startProcesses(server, schema, count, settings);
+  /** Senders of processes that do `work`, and what it took of the database and of them. */
+  async function working(nodes, settings, work) {
+    await Promise.all(nodes.map((node) => node.tell({ kind: 'open', ...settings })));
     const pids = nodes.map(({ pid }) => pid);
     const cpu = () => 1000 * cpuOf(pids);
     const taken = await server.during(async () => {
@@ -130,20 +132,21 @@ export async function runCase(server, receiver, given) {
       const watched = (async () => {
         for (; !isDone; await sleep(200)) connections = Math.max(connections, await server.connections());
       })();
-      await work(nodes);
+      await work();
       isDone = true;
       const answer = { processMs: cpu() - before, receiverMs: 1000 * cpuOf([receiver.pid]) - received };
       await watched;
       return { ...answer, connections };
     });
-    const { transactions } = await server.during(() => stopProcesses(nodes));
+    const ended = await server.during(() => Promise.all(nodes.map((node) => node.tell({ kind: 'stop' }))));
     const { processMs, receiverMs } = taken.result;
     const ours = taken.databaseMs + processMs + receiverMs;
     return {
       ...taken,
       ...taken.result,
       // A session tells what it has done at its end at the latest.
-      transactions: taken.transactions + transactions,
+      transactions: taken.transactions + ended.transactions,
+      sessionMs: taken.sessionMs + ended.sessionMs,
       cores: { ours: ours / taken.at, others: Math.max(0, taken.busyMs - ours) / taken.at },
     };
   }
@@ -166,30 +169,26 @@ async function prepare(server, receiver, { deliveries, failing }) {
   return schema;
 }
 
-async function startProcesses(server, schema, count, settings) {
-  const given = JSON.stringify({ connectionString: server.url, schema, ...settings });
-  const nodes = Array.from({ length: count }, () => {
+function startProcesses(server, schema, count) {
+  const given = JSON.stringify({ connectionString: server.url, schema });
+  return Array.from({ length: count }, () => {
     const child = fork(new URL('./process.mjs', import.meta.url), [given]);
-    const told = () => once(child, 'message');
+    const gone = once(child, 'exit');
     return {
       pid: child.pid,
-      ready: told(),
-      gone: once(child, 'exit'),
       tell(order) {
         child.send(order);
-        return told();
+        return once(child, 'message');
       },
-      stop: () => child.send({ kind: 'stop' }),
+      async stop() {
+        child.disconnect();
+        await gone;
+      },
     };
   });
-  await Promise.all(nodes.map(({ ready }) => ready));
-  return nodes;
 }
 
-async function stopProcesses(nodes) {
-  for (const node of nodes) node.stop();
-  await Promise.all(nodes.map(({ gone }) => gone));
-}
+const stopProcesses = (nodes) => Promise.all(nodes.map((node) => node.stop()));
 
 /** What is changed in memory is written to the tables' files, and the server has counted it. */
 async function flushed(server) {

@@ -38,6 +38,8 @@ export async function startMeteredServer() {
     const [row] = await query(`
       select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0') as wal,
         (select xact_commit from pg_stat_database where datname = current_database()) as transactions,
+        (select active_time + idle_in_transaction_time from pg_stat_database
+          where datname = current_database()) as "sessionMs",
         (select sum(write_bytes) from pg_stat_io where object = 'relation') as pages`);
     const numbers = Object.fromEntries(Object.entries(row).map(([name, value]) => [name, Number(value)]));
     return { ...numbers, databaseMs: databaseMs(), at: performance.now(), busyMs: busyMs() };

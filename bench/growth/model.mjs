@@ -49,7 +49,7 @@ export function costOf(load, { message, delivery, failed }) {
 /**
  * What a load takes at its peak, and with how many messages a day, of the same kind, each resource is at its end.
  * @param load see {@link DEFAULTS}, and `messagesPerDay`
- * @param costs what `fit` answers
+ * @param costs what `fitCosts` answers
  */
 export function model(load, costs) {
   const given = { ...DEFAULTS, ...load };
@@ -65,8 +65,7 @@ export function model(load, costs) {
   const workers = given.workers ?? Math.max(1, Math.ceil(workerCores / given.busyShare));
   const wal = cost.sendWal + cost.deliverWal + cost.removeWal;
   const pages = cost.sentPages + cost.removedPages;
-  // As if no page of what is removed, or of the indexes that vacuum goes over, were in memory.
-  const read = cost.bytes + cost.vacuumedBytes;
+  const vacuumMBps = (mean * cost.vacuumedBytes) / MB;
   const connections = workers * costs.connections.worker + given.webProcesses * costs.connections.web;
 
   const needs = {
@@ -77,8 +76,9 @@ export function model(load, costs) {
     diskGB: (kept * (cost.bytes + cost.slackBytes)) / 1e9,
     walMBps: (peak * wal) / MB,
     walGBPerDay: (given.messagesPerDay * wal) / 1e9,
-    diskMBps: (peak * (wal + pages + read)) / MB,
-    vacuumMBps: (mean * cost.vacuumedBytes) / MB,
+    // As if nothing were in memory of what is removed, nor of the indexes that vacuum goes over, which takes its time.
+    diskMBps: (peak * (wal + pages + cost.bytes)) / MB + vacuumMBps,
+    vacuumMBps,
     connections,
     removalHoursPerDay: (given.messagesPerDay * cost.removeMs) / 3_600_000,
   };
@@ -115,7 +115,7 @@ export function model(load, costs) {
  * @param two with two
  * @param failing with one, of which `failing.failedShare` failed once
  */
-export function fit(one, two, failing) {
+export function fitCosts(one, two, failing) {
   const costs = { message: {}, delivery: {}, failed: {} };
   for (const name of Object.keys(one.cost)) {
     costs.delivery[name] = two.cost[name] - one.cost[name];
