@@ -3,31 +3,16 @@
 // own unless BENCH_POSTGRES_URL names one, on this machine.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { createSender } from 'hookplane';
 import { postgresStore } from 'hookplane/postgres';
 import pg from 'pg';
 import { startServer } from '../__tests__/support/postgres/start-server.mjs';
-import { fillOutbox, machine, median, say, startReceiver } from './support.mjs';
+import { cpuOf, fillOutbox, machine, median, say, startReceiver } from './support.mjs';
 
 const MESSAGES = Number(process.env.BENCH_MESSAGES ?? 20_000);
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3);
 const ENDPOINTS = 8;
-/** Of /proc. */
-const TICKS_PER_SECOND = 100;
-
-/** Seconds of processor time that processes have had; those that are gone count 0. */
-function cpuOf(pids) {
-  return pids.reduce((total, pid) => {
-    try {
-      const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
-      return total + (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
-    } catch {
-      return total;
-    }
-  }, 0);
-}
 
 function idleSeconds() {
   return cpus().reduce((total, { times }) => total + times.idle / 1000, 0);

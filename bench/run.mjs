@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { run as controlPlane } from './control-plane.mjs';
 import { run as delivery } from './delivery.mjs';
 import { run as fairness } from './fairness.mjs';
+import { run as growth } from './growth.mjs';
 import { run as postgresWorkers } from './postgres-workers.mjs';
 import { run as replay } from './replay.mjs';
 import { run as send } from './send.mjs';
@@ -17,6 +18,7 @@ const BENCHMARKS = {
   fairness,
   replay,
   'postgres-workers': postgresWorkers,
+  growth,
   'start-up': startUp,
 };
 

@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -58,6 +59,29 @@ export function median(values) {
 
 export function machine() {
   return `Node ${process.version}, ${cpus().length} × ${cpus()[0].model.trim()}`;
+}
+
+/** Of /proc. */
+const TICKS_PER_SECOND = 100;
+
+/** Of /proc/PID/stat, from the state on; undefined for a process that is gone. */
+export function statOf(pid) {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Seconds of processor time that processes have had; those that are gone count 0.
+ * @param withGone whether their children that are gone count too
+ */
+export function cpuOf(pids, withGone = false) {
+  return pids.reduce((total, pid) => {
+    const ticks = (statOf(pid)?.slice(11, withGone ? 15 : 13) ?? []).map(Number);
+    return total + ticks.reduce((sum, each) => sum + each, 0) / TICKS_PER_SECOND;
+  }, 0);
 }
 
 /** Runs the contenders in turn, several rounds, so that a slow spell of the machine meets all of them. */

@@ -48,7 +48,7 @@ export async function planSqlite(): Promise<PlannedStore> {
 }
 
 /** Its tables are small, so the planner is told not to read them whole, nor to sort, where there is another way. */
-export async function planPostgres(): Promise<PlannedStore> {
+export async function planPostgres(): Promise<PlannedStore & { analyze(): Promise<unknown> }> {
   const database = await createDatabase();
   const pool = new Pool({ connectionString: database.url });
   const statements: { text: string; values?: unknown[] }[] = [];
@@ -69,6 +69,7 @@ export async function planPostgres(): Promise<PlannedStore> {
     await database.query(`set enable_${way} = off`);
   return {
     store,
+    analyze: () => database.query('analyze'),
     async plansOf(work) {
       statements.length = 0;
       await work();

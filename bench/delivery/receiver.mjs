@@ -1,9 +1,21 @@
 // A receiver in a process of its own, which answers every POST with 200 after the milliseconds that `delay` in its query
-// names; a GET tells how many that were. The body of a paced message says when it was sent.
+// names; a GET tells how many that were. Where its query says `fail=20`, a fifth of the messages are answered with 500 when
+// they come for the first time. The body of a paced message says when it was sent.
 import { createServer } from 'node:http';
 
 let answered = 0;
 let latencies = [];
+const seen = new Set();
+
+/** Whether a delivery has come for the first time, and is among those of which so many of a hundred are to fail. */
+function isToFail({ url, headers }) {
+  const percent = Number(/fail=(\d+)/.exec(url)?.[1] ?? 0);
+  const delivery = `${headers['webhook-id']} ${url}`;
+  if (percent === 0 || seen.has(delivery)) return false;
+  seen.add(delivery);
+  return (seen.size * percent) % 100 < percent;
+}
+
 const server = createServer((request, response) => {
   if (request.method === 'GET') {
     response.end(String(answered));
@@ -12,7 +24,8 @@ const server = createServer((request, response) => {
   const arrived = performance.timeOrigin + performance.now();
   const delay = Number(/delay=(\d+)/.exec(request.url)?.[1] ?? 0);
   const answer = () => {
-    answered += 1;
+    if (isToFail(request)) response.statusCode = 500;
+    else answered += 1;
     response.setHeader('content-type', 'text/plain');
     response.end('ok');
   };

@@ -45,7 +45,7 @@ export function outboxStore(context: SqlContext): OutboxStore {
 
     expire: (now, limit) =>
       writeRelaxed(function* (db) {
-        const over = sql`status = 'pending' and expires_at <= ${now} and (lease_until is null or lease_until <= ${now})`;
+        const over = sql`status = 'pending' and expires_at >= 0 and expires_at <= ${now} and (lease_until is null or lease_until <= ${now})`;
         const found = yield* rawRows(
           db,
           sql<{ message_id: string; endpoint_id: string }>`
