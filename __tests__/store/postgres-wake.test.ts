@@ -99,6 +99,8 @@ test('a process that only sends does not listen, and a worker that has stopped d
 });
 
 test('without listening, workers find what they are owed when they look', async () => {
+  // Those of the test before are on their way out.
+  await eventually(async () => expect(await listeners()).toEqual([]));
   const schema = `wake_${++schemas}`;
   const receiver = await startReceiver();
   await startSender(schema, { listen: false, pollIntervalMs: 20 });
