@@ -145,8 +145,9 @@ function beside(predicted, measured, digits) {
 
 function tellGrowth(costs, retentionDays) {
   const { peakFactor, databaseCores, diskGB, diskMBps, maxConnections, webProcesses } = DEFAULTS;
+  const { databaseShare, workerShare } = DEFAULTS;
   say(
-    `Kept for ${retentionDays} days, one delivery each, a peak of ${peakFactor} times the mean; ${databaseCores} cores, ${diskGB} GB and ${diskMBps} MB/s of the database, ${maxConnections} connections, ${webProcesses} web processes, cores busy for at most ${DEFAULTS.busyShare}:\n`,
+    `Kept for ${retentionDays} days, one delivery each, a peak of ${peakFactor} times the mean; ${databaseCores} cores, ${diskGB} GB and ${diskMBps} MB/s of the database, ${maxConnections} connections, ${webProcesses} web processes, the database's cores busy for at most ${databaseShare}, a worker's for ${workerShare}:\n`,
   );
   table(
     [

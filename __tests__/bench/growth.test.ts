@@ -22,12 +22,12 @@ const COSTS = { message: all(1), delivery: all(2), failed: all(4), connections: 
 function grow<Name extends string>(loads: Record<Name, object>): Record<Name, Growth> {
   const url = pathToFileURL(join(__dirname, '../../bench/growth/model.mjs')).href;
   const script = `
-    import { fit, model } from ${JSON.stringify(url)};
+    import { fitCosts, model } from ${JSON.stringify(url)};
     const of = (cost) => ({ cost, connections: ${JSON.stringify(COSTS.connections)} });
     const { message, delivery, failed } = ${JSON.stringify(COSTS)};
     const sum = (deliveries, share) => Object.fromEntries(Object.keys(message).map((name) =>
       [name, message[name] + deliveries * (delivery[name] + share * failed[name])]));
-    const costs = fit(of(sum(1, 0)), of(sum(2, 0)), { ...of(sum(1, 0.25)), failedShare: 0.25 });
+    const costs = fitCosts(of(sum(1, 0)), of(sum(2, 0)), { ...of(sum(1, 0.25)), failedShare: 0.25 });
     const results = Object.entries(${JSON.stringify(loads)}).map(([name, load]) => [name, model(load, costs)]);
     console.log(JSON.stringify(Object.fromEntries(results)));`;
   const output = execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
@@ -87,8 +87,8 @@ describe('the model of growth', () => {
 
   it('adds workers until there is no connection for one, where it is not told how many there are', () => {
     // 20, less 3 of PostgreSQL's own and 10 of two web processes, are enough for one worker.
-    expect(results.fewConnections.ends.connections).toBeCloseTo((0.7 * 1000 * 86_400) / (6 * 3), 3);
+    expect(results.fewConnections.ends.connections).toBeCloseTo((0.5 * 1000 * 86_400) / (6 * 3), 3);
     expect(results.fewConnections.ends).not.toHaveProperty('workers');
-    expect(results.twoWorkers.ends.workers).toBeCloseTo((2 * 0.7 * 1000 * 86_400) / (6 * 3), 3);
+    expect(results.twoWorkers.ends.workers).toBeCloseTo((2 * 0.5 * 1000 * 86_400) / (6 * 3), 3);
   });
 });

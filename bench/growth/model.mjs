@@ -25,8 +25,10 @@ export const DEFAULTS = {
   diskMBps: 250,
   /** Autovacuum reads no more, by its defaults: 200 of cost each 2 ms, a page of 8 KiB costs 2. */
   vacuumMBps: 400,
-  /** Of a core: beyond it whatever is due waits for it. */
-  busyShare: 0.7,
+  /** Of the database's cores: beyond it whatever is due waits for them. */
+  databaseShare: 0.7,
+  /** Of a worker's core: it waits for its turns, alone with a database that is not busy half of the time. */
+  workerShare: 0.5,
 };
 
 /**
@@ -62,7 +64,7 @@ export function model(load, costs) {
   // What is removed at the peak was sent at a peak. A worker is one thread, which has removal in its turn.
   const workerMs = cost.deliverProcessMs + cost.removeProcessMs;
   const workerCores = (peak * workerMs) / 1000;
-  const workers = given.workers ?? Math.max(1, Math.ceil(workerCores / given.busyShare));
+  const workers = given.workers ?? Math.max(1, Math.ceil(workerCores / given.workerShare));
   const wal = cost.sendWal + cost.deliverWal + cost.removeWal;
   const pages = cost.sentPages + cost.removedPages;
   const vacuumMBps = (mean * cost.vacuumedBytes) / MB;
@@ -84,8 +86,8 @@ export function model(load, costs) {
   };
   /** How much of each is taken; 1 is its end. */
   const shares = {
-    'database CPU': needs.databaseCores / (given.databaseCores * given.busyShare),
-    workers: workerCores / (workers * given.busyShare),
+    'database CPU': needs.databaseCores / (given.databaseCores * given.databaseShare),
+    workers: workerCores / (workers * given.workerShare),
     'disk size': needs.diskGB / given.diskGB,
     'disk bandwidth': needs.diskMBps / given.diskMBps,
     vacuum: needs.vacuumMBps / given.vacuumMBps,
@@ -100,7 +102,7 @@ export function model(load, costs) {
     // More of them come as they are needed, until there is no connection for one.
     const room = given.maxConnections - RESERVED_CONNECTIONS - given.webProcesses * costs.connections.web;
     const most = Math.floor(room / costs.connections.worker);
-    ends.connections = (most * given.busyShare * 1000 * DAY) / (workerMs * given.peakFactor);
+    ends.connections = (most * given.workerShare * 1000 * DAY) / (workerMs * given.peakFactor);
     ends.removal = (most * 24 * 3_600_000) / cost.removeMs;
     delete ends.workers;
   } else if (shares.connections > 1) ends.connections = 0;
