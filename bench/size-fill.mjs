@@ -73,9 +73,9 @@ export async function fillStore({ run, table, count, seed = 1, now = Date.now() 
       ${owners} select ${tenantOf('i')}, '{}', ${start} + i, ${start} from n`,
   );
   await run(
-    `insert into ${table('endpoints')} (id, tenant_id, url, status, headers, metadata, slow_step, created_at, updated_at)
+    `insert into ${table('endpoints')} (id, tenant_id, url, status, headers, metadata, slow_step, revision, created_at, updated_at)
       ${owners} select ${endpointId('i', 'k')}, ${tenantOf('i')}, 'https://receiver.example.com/hooks',
-        case when (i * 3 + k) % 50 = 49 then 'paused' else 'active' end, '{}', '{}', 0, ${start} + i * 3 + k, ${start}
+        case when (i * 3 + k) % 50 = 49 then 'paused' else 'active' end, '{}', '{}', 0, 'first', ${start} + i * 3 + k, ${start}
       from n cross join ${kinds}`,
   );
   await run(
