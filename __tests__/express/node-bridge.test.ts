@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import http from 'node:http';
+import tcp from 'node:net';
 import connect from 'connect';
 import express, { type ErrorRequestHandler, type RequestHandler } from 'express';
 import { createNodeMiddleware, type FetchHandler } from '../../lib/express/node-bridge.js';
@@ -84,6 +85,28 @@ describe('the request', () => {
     const port = await serve(createNodeMiddleware(echo));
     expect(await exchange(port, 'CONNECT /x HTTP/1.1\r\nHost: a\r\n\r\n')).toBe('');
     expect((await send(port)).status).toBe(200);
+  });
+
+  it('has a body that fails for who still reads it when the answer is out', async () => {
+    let seen: Promise<unknown> = Promise.resolve();
+    let told = () => {};
+    const answered = new Promise<void>((resolve) => {
+      told = resolve;
+    });
+    const port = await serve(
+      createNodeMiddleware(async (request) => {
+        seen = request.text().catch((error) => error);
+        await once(request.signal, 'abort', { signal: AbortSignal.timeout(20) }).catch(() => {});
+        told();
+        return new Response('no', { status: 403 });
+      }),
+    );
+    const socket = tcp.connect(port, '127.0.0.1').on('error', () => {});
+    socket.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\nContent-Length: 10\r\n\r\nhead ');
+    await Promise.all([answered, once(socket, 'data')]);
+    socket.write('tail.');
+    expect(await seen).toBeInstanceOf(Error);
+    socket.destroy();
   });
 
   it('has one signal, which a clone follows', async () => {

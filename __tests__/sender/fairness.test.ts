@@ -36,6 +36,23 @@ describe('two endpoints of one receiver that do not answer and are owed much', (
   });
 });
 
+test.each([
+  ['without tenants', null],
+  ['of one tenant', 'acme'],
+])('endpoints %s leave what they do not need to one that is owed much, at once', async (_, tenantId) => {
+  const receiver = await startReceiver();
+  const sender = await startSender({ concurrency: 64, pollIntervalMs: 60_000, started: false });
+  const holds = Array.from({ length: 8 }, (_each, index) => receiver.hold(`/${index}`));
+  for (const index of holds.keys()) {
+    await sender.endpoints.create({ url: receiver.url(`/${index}`), types: [`t${index}`], tenantId });
+    await sender.sendMany(messages(index === 0 ? 100 : 1, { type: `t${index}`, tenantId }));
+  }
+  await sender.start();
+  await eventually(() => expect(receiver.requests('/0')).toHaveLength(32));
+  await sender.stop({ drainMs: 0 });
+  for (const { release } of holds) release();
+});
+
 test.each(['endpoint', 'tenant'])(
   'the rate of a %s lets two processes send what it says over half a minute, and spends no attempt',
   async (owner) => {

@@ -47,6 +47,8 @@ function wireChunks(req: IncomingMessage, lose: (how: string) => never): ByteSou
       for (;;) {
         const value = req.read() as Buffer | null;
         if (value) return { done: false, value };
+        // The rest is let go of, unread: the answer is out.
+        if (req.readableFlowing) throw new Error('The request was answered before its body was read');
         if (req.readableEnded) return { done: true, value: undefined };
         if (isClosed || req.destroyed) throw req.errored ?? new Error('The client broke the request off');
         await new Promise<void>((resolve) => {

@@ -27,7 +27,7 @@ export async function resealSecrets({ options, secrets, ready }: SenderCore): Pr
     const changes = batch.flatMap(({ endpointId, ...stored }) => {
       try {
         const to = secrets.reseal(endpointId, stored);
-        return to === null ? [] : { id: stored.id, from: stored.secret, to };
+        return to === null ? [] : { id: stored.id, endpointId, from: stored.secret, to };
       } catch (error) {
         unopened.push({ endpointId, error: (error as Error).message });
         return [];

@@ -163,7 +163,9 @@ export interface EndpointStore {
    * Puts `to` in place of what a secret holds, where it still holds `from` and is still there. When it expires stays.
    * @returns how many it changed
    */
-  replaceSecrets(changes: readonly { id: string; from: string; to: string }[]): Promise<number>;
+  replaceSecrets(
+    changes: readonly { id: string; endpointId: string; from: string; to: string }[],
+  ): Promise<number>;
   /** What was sent to it, newest first; null when there is no such endpoint in scope. */
   attempts(
     query: PageQuery & {

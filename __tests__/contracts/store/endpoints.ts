@@ -429,9 +429,9 @@ export function endpointStoreContract(store: () => Store): void {
       const [second, first] = (await secrets(id, T0))!;
       const { endpoints } = store();
       const changed = await endpoints.replaceSecrets([
-        { id: first!.id, from: 'whsec_first', to: 'sealed' },
-        { id: second!.id, from: 'other', to: 'lost' },
-        { id: 'sec_none', from: 'second', to: 'lost' },
+        { id: first!.id, endpointId: id, from: 'whsec_first', to: 'sealed' },
+        { id: second!.id, endpointId: id, from: 'other', to: 'lost' },
+        { id: 'sec_none', endpointId: id, from: 'second', to: 'lost' },
       ]);
       expect(changed).toBe(1);
       expect(await secrets(id, T0)).toEqual([second, { ...first, secret: 'sealed' }]);

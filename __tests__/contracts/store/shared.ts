@@ -54,6 +54,9 @@ export function sharedStoreContract(current: () => StoreUnderTest): void {
       expect(await seen()).toMatchObject({ url: 'https://example.com/other' });
       await second.endpoints.rotateSecret('acme', id, { id: 'sec_new', secret: 'whsec_new' }, T0 + 1000, T0);
       expect(await seen()).toMatchObject({ secrets: ['whsec_new', 'whsec_old'] });
+      const change = { id: 'sec_new', endpointId: id, from: 'whsec_new', to: 'sealed' };
+      expect(await second.endpoints.replaceSecrets([change])).toBe(1);
+      expect(await seen()).toMatchObject({ secrets: ['sealed', 'whsec_old'] });
       await second.endpoints.pause('acme', id, 'manual', T0);
       expect(await first.endpoints.ofTenant('acme')).toMatchObject([{ id, status: 'paused' }]);
       await second.endpoints.resume('acme', id, T0);

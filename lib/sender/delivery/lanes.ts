@@ -107,10 +107,14 @@ export function shareOut(lanes: readonly Lane[], load: Load): Shared {
 
   let free = load.free;
   let withheld = false;
+  let sparedWithin = false;
   const isWithheld = (tenant: TenantTurns, { lane, held, quota }: Turn): boolean => {
     // Its ceiling is what its owner wants.
     if (lane.maxInFlight !== null) return false;
-    if (isSpared(load, ceilingOf(tenant.tenantId, load) - tenant.held, held + quota)) return true;
+    if (isSpared(load, ceilingOf(tenant.tenantId, load) - tenant.held, held + quota)) {
+      sparedWithin = true;
+      return true;
+    }
     const is = isSpared(load, free, tenant.tenantId === null ? held + quota : tenant.held);
     withheld ||= is;
     return is;
@@ -182,7 +186,7 @@ export function shareOut(lanes: readonly Lane[], load: Load): Shared {
   return {
     quotas,
     rooms,
-    withheld,
+    withheld: withheld || sparedWithin,
     // Not by spreading into Math.min, which fails on very many.
     nextAt: waits.reduce<number | null>((first, at) => (first === null || at < first ? at : first), null),
     total: load.free - free,

@@ -7,7 +7,7 @@ import { toEndpoint } from './rows.js';
 import type { EndpointRow, Tables } from './schema.js';
 import { rawRows, rowsOf, type Steps } from './steps.js';
 
-/** How many endpoints a process remembers, of some 2 KB each, and of how many tenants which theirs are. */
+/** How many endpoints a process remembers, of some 2 KB each, and as many in the lists of tenants. */
 const MOST = 10_000;
 
 export interface KnownEndpoint {
@@ -40,6 +40,27 @@ export function createEndpointCache(dialect: SqlDialect): EndpointCache {
   const remembered = new Map<string, KnownEndpoint>();
   const lists = new Map<string | null, readonly Endpoint[]>();
 
+  let listed = 0;
+
+  function remember(known: KnownEndpoint): void {
+    const { id } = known.endpoint;
+    remembered.delete(id);
+    if (remembered.size >= MOST) remembered.delete(remembered.keys().next().value as string);
+    remembered.set(id, known);
+  }
+
+  /** The oldest lists go: each keeps its endpoints, remembered or not. A longer one than all may be is not kept. */
+  function keepList(tenantId: string | null, endpoints: readonly Endpoint[]): void {
+    listed += endpoints.length - (lists.get(tenantId)?.length ?? 0);
+    lists.delete(tenantId);
+    lists.set(tenantId, endpoints);
+    for (const [oldest, list] of lists) {
+      if (listed <= MOST && lists.size <= MOST) return;
+      lists.delete(oldest);
+      listed -= list.length;
+    }
+  }
+
   function* read(...[db, wanted]: Parameters<EndpointCache['read']>) {
     const found = new Map<string, KnownEndpoint>();
     const unknown: string[] = [];
@@ -49,7 +70,7 @@ export function createEndpointCache(dialect: SqlDialect): EndpointCache {
       else unknown.push(id);
     }
     for (const known of yield* readEndpoints(db, dialect, unknown)) {
-      remember(remembered, known.endpoint.id, known);
+      remember(known);
       found.set(known.endpoint.id, known);
     }
     return found;
@@ -69,15 +90,10 @@ export function createEndpointCache(dialect: SqlDialect): EndpointCache {
       const before = lists.get(tenantId);
       if (before?.length === endpoints.length && endpoints.every((each, index) => each === before[index]))
         return before;
-      remember(lists, tenantId, endpoints);
+      keepList(tenantId, endpoints);
       return endpoints;
     },
   };
-}
-
-function remember<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): void {
-  if (!map.has(key) && map.size >= MOST) map.delete(map.keys().next().value as Key);
-  map.set(key, value);
 }
 
 function* readEndpoints(

@@ -176,6 +176,12 @@ export function endpointStore(context: SqlContext): EndpointStore {
     replaceSecrets: (changes) =>
       write(function* (db) {
         let changed = 0;
+        // The endpoints first, in order, as whoever rotates a secret or deletes a tenant takes them.
+        const owners = [...new Set(changes.map(({ endpointId }) => endpointId))].sort();
+        for (const id of owners)
+          yield* changesOf(
+            db.updateTable('hookplane_endpoints').set({ revision: newRevision() }).where('id', '=', id),
+          );
         for (const { id, from, to } of changes) {
           changed += yield* changesOf(
             db

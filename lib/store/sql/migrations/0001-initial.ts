@@ -47,10 +47,10 @@ export const initial: Migration = {
         idempotency_key ${text}, created_at bigint not null, expires_at bigint not null,
         finished_at bigint, trace_context ${text})${clustered}${busy}`,
     sql`create index hookplane_messages_by_time on hookplane_messages (created_at, id)`,
+    // Of those without a tenant as well: replays to an endpoint without one go by it.
+    sql`create index hookplane_messages_by_tenant on hookplane_messages (tenant_id, created_at, id)`,
     sql`create index hookplane_messages_by_type on hookplane_messages (type, created_at, id)`,
-    // Applications without tenants do not pay for these.
-    sql`create index hookplane_messages_by_tenant on hookplane_messages (tenant_id, created_at, id)
-        where tenant_id is not null`,
+    // Applications without tenants do not pay for it.
     sql`create index hookplane_messages_by_tenant_and_type on hookplane_messages (tenant_id, type, created_at, id)
         where tenant_id is not null`,
     // Most messages are delivered: the others are what is searched for, and small indexes find them. That of a tenant
