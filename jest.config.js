@@ -33,30 +33,26 @@ const common = {
   },
 };
 
-/** Those of sender, admin and express that have no store. All others are run on both. */
-const WITHOUT_STORE = [
-  /^sender\/(connection-pool|cursor|filter|http-client|ids|keys|lanes|outcome|rate-limit|reserved-headers)\./,
-  /^sender\/(resolver|response-record|retry|signature|target-guard|time|trace-context|types|url|verify-signature)\./,
-  /^admin\/(documented-types|openapi|authorizers\/(any-of|bearer-token|client-certificate|jwt))\./,
-  /^express\/(authorize-types|body|connection|mounts|node-bridge|response|target)\./,
-];
-/** What a suite imports that has one. */
+/** What a suite imports that has a store, and what it would call to have one without. */
 const KIT_WITH_STORE = /\/(support\/sender|support\/test-store|plane|contracts\/served-plane)\.js'/;
+const WITHOUT_KIT = /\b(createSender|createTestSender|sqliteStore|postgresStore)\(/;
 
 const suites = ['sender', 'admin', 'express'].flatMap((folder) =>
   readdirSync(join(__dirname, '__tests__', folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.test.ts'))
     .map((name) => `${folder}/${name.replaceAll('\\', '/')}`),
 );
-const isWithout = (name) => WITHOUT_STORE.some((pattern) => pattern.test(name));
-for (const name of suites.filter(isWithout)) {
-  if (KIT_WITH_STORE.test(readFileSync(join(__dirname, '__tests__', name), 'utf8')))
-    throw new Error(`__tests__/${name} has a store: take it out of WITHOUT_STORE`);
+function hasStore(name) {
+  const text = readFileSync(join(__dirname, '__tests__', name), 'utf8');
+  if (KIT_WITH_STORE.test(text)) return true;
+  if (WITHOUT_KIT.test(text))
+    throw new Error(`__tests__/${name} has a store on SQLite alone: open it by the kit`);
+  return false;
 }
 /** It asks a browser, whose time it takes, what reaches a control plane at all. */
 const IN_BROWSER = 'express/csrf-browser.test.ts';
 /** Of the hosts, which keep to one contract, one is enough. */
-const onBoth = [...suites.filter((name) => !isWithout(name) && name !== IN_BROWSER), 'hosts/express.test.ts'];
+const onBoth = [...suites.filter((name) => name !== IN_BROWSER && hasStore(name)), 'hosts/express.test.ts'];
 
 const onSqlite = {
   ...common,

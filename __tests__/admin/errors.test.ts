@@ -13,8 +13,8 @@ import {
   type ApplicationDatabase,
   applicationDatabase,
   newPlace,
+  onPostgres,
   storeAt,
-  testOnSqlite,
 } from '../support/test-store.js';
 import { anId, expectAnswer, expectOwnHeaders } from './expectations.js';
 import { plantTenant, type PlantedTenant } from './planted.js';
@@ -152,7 +152,10 @@ describe('a database of the application', () => {
   });
 });
 
-describe('a file of SQLite', () => {
+/** PostgreSQL has no file that could be read only, or locked as a whole. */
+const describeFile = onPostgres ? () => {} : describe;
+
+describeFile('a file of SQLite', () => {
   async function openFile() {
     const file = await newPlace();
     const database = new Database(file, { timeout: 1 });
@@ -162,7 +165,7 @@ describe('a file of SQLite', () => {
     return { file, database, plane, ask: (operation: string) => askAs(plane, tenant, operation) };
   }
 
-  testOnSqlite('§7 that is read only: what writes is 503, what reads is answered', async () => {
+  test('§7 that is read only: what writes is 503, what reads is answered', async () => {
     const { database, plane, ask } = await openFile();
     database.pragma('query_only = 1');
     expectFailure(await ask('endpoints.create'), plane, 503, 'STORE_UNAVAILABLE');
@@ -172,7 +175,7 @@ describe('a file of SQLite', () => {
     expect((await ask('endpoints.create')).status).toBe(201);
   });
 
-  testOnSqlite('§7 that another process has locked: what writes is 503, what reads is answered', async () => {
+  test('§7 that another process has locked: what writes is 503, what reads is answered', async () => {
     const { file, plane, ask } = await openFile();
     const other = new Database(file);
     other.exec('begin immediate');

@@ -18,7 +18,6 @@ import { sqliteStore } from '../../lib/store/sqlite.js';
 import { onCleanUp } from '../support/clean-up.js';
 import { startReceiver } from '../support/receiver.js';
 import { startSender } from '../support/sender.js';
-import { testOnSqlite } from '../support/test-store.js';
 import { startTracing } from '../support/tracing.js';
 import { eventually } from '../support/wait-for.js';
 import { untilStatus } from './probe.js';
@@ -130,7 +129,7 @@ describe('the span of a send', () => {
     expect(filter!.parentSpanContext?.spanId).toBe(send!.spanContext().spanId);
   });
 
-  testOnSqlite('is the same for one in a transaction of SQLite', async () => {
+  test('is the same for one in a transaction of SQLite', async () => {
     const traces = startTracing();
     const database = new Database(':memory:');
     onCleanUp('test', 'folder', async () => void database.close());

@@ -53,11 +53,11 @@ export type TestSenderOptions = CreateSenderOptions & {
  * PostgreSQL, where a look costs more, every 30 ms. It is stopped and its state removed when its lifetime ends.
  */
 export async function startSender(options: TestSenderOptions = {}): Promise<TestSender> {
-  const { started = true, lifetime = 'test', file: given, ...senderOptions } = options;
+  const { started = true, lifetime = 'test', file: given, store, ...senderOptions } = options;
   const file = given ?? (await newPlace(lifetime));
   const logger = recordingLogger();
   const sender = createSender({
-    store: await storeAt(file),
+    store: store ?? (await storeAt(file)),
     allowHttp: true,
     allowTargets: ['127.0.0.1'],
     pollIntervalMs: onPostgres ? 30 : 10,

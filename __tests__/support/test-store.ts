@@ -11,9 +11,6 @@ import { temporaryFolder } from './temporary-folder.js';
 /** Whether this run of the suite is on PostgreSQL: see `jest.config.js`. */
 export const onPostgres = process.env.HOOKPLANE_TEST_STORE === 'postgres';
 
-/** For what PostgreSQL has no counterpart of: the pragmas of a file, its locks, a transaction of one call. */
-export const testOnSqlite = onPostgres ? test.skip : test;
-
 /** Where the state of a sender is: the path of a SQLite file, or the name of a schema. */
 export type StoredAt = string;
 
