@@ -121,7 +121,7 @@ const UNAVAILABLE =
 
 const AFFINITY: Record<ColumnKind, string> = { text: 'text', integer: 'integer', real: 'real' };
 
-const sqliteDialect: SqlDialect = {
+export const sqliteDialect: SqlDialect = {
   tableOf(rows, columns) {
     const fields = Object.entries(columns).map(
       ([name, kind], index) =>

@@ -36,7 +36,8 @@ export interface EndpointCache {
 /** Never given twice, so that what was read in a transaction that is rolled back is not taken for what comes after. */
 export const newRevision = (): string => randomUUID();
 
-export function createEndpointCache(dialect: SqlDialect): EndpointCache {
+/** @param most how many endpoints are remembered, and in lists */
+export function createEndpointCache(dialect: SqlDialect, most = MOST): EndpointCache {
   const remembered = new Map<string, KnownEndpoint>();
   const lists = new Map<string | null, readonly Endpoint[]>();
   /** How many endpoints are in the lists. */
@@ -45,7 +46,7 @@ export function createEndpointCache(dialect: SqlDialect): EndpointCache {
   function remember(known: KnownEndpoint): void {
     const { id } = known.endpoint;
     remembered.delete(id);
-    if (remembered.size >= MOST) remembered.delete(remembered.keys().next().value as string);
+    if (remembered.size >= most) remembered.delete(remembered.keys().next().value as string);
     remembered.set(id, known);
   }
 
@@ -55,7 +56,7 @@ export function createEndpointCache(dialect: SqlDialect): EndpointCache {
     lists.delete(tenantId);
     lists.set(tenantId, endpoints);
     for (const [oldest, list] of lists) {
-      if (listed <= MOST && lists.size <= MOST) return;
+      if (listed <= most && lists.size <= most) return;
       lists.delete(oldest);
       listed -= list.length;
     }
