@@ -102,6 +102,7 @@ export function createEngine(given: SenderOptions): Sender {
       connectionsPerOrigin: options.concurrency,
     });
   const wake = () => worker?.dispatcher.wake();
+  const offer = (deliveries: number) => worker?.dispatcher.offer(deliveries);
   const sweeper = createSweeper({ store, options, events, tally, isWorker: () => worker !== null });
   const core: SenderCore = {
     options,
@@ -112,7 +113,7 @@ export function createEngine(given: SenderOptions): Sender {
     wake,
     recall: () => worker?.dispatcher.recall(),
     sweep: () => sweeper.begin(),
-    queue: createSendQueue(options, tally, ready, wake),
+    queue: createSendQueue(options, tally, ready, { wake, offer }),
     tester: createTester(options, secrets, tracing, connect),
     countInTurn: createInTurn(),
     // The longest deadline of an attempt, and a lease to settle it in.

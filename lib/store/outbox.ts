@@ -23,6 +23,8 @@ export interface Lane {
   rateUsed: BucketTime;
   tenantRateLimit: RateLimit | null;
   tenantRateUsed: BucketTime;
+  /** How many it has to give; absent where nobody has counted. */
+  waiting?: number;
 }
 
 /** How many each lane may take now; and when a lane that may not could next. */
@@ -39,6 +41,12 @@ export interface LeaseRequest {
    * better by then; the last answer counts.
    */
   share(lanes: readonly Lane[]): Shares;
+}
+
+/** What a send asks for that has messages to store and requests that are free. */
+export interface SendLease extends LeaseRequest {
+  owner: string;
+  now: number;
 }
 
 /** Names a lease. The fence grows with every lease of a delivery; a settlement under an older one is refused. */

@@ -46,9 +46,8 @@ export function* lease(
   const orders = [...quotas].flatMap(([endpointId, quota]): TakeOrder[] => {
     const target = targets.get(endpointId);
     if (!target) return [];
-    const { timeoutMs } = target.endpoint;
-    const longest = timeoutMs === null ? leaseMs : Math.max(leaseMs, timeoutMs + SETTLING_MS);
-    return [{ endpointId, quota, until: now + longest, abandoned: abandoned.has(endpointId) }];
+    const until = now + lengthOf(target, leaseMs);
+    return [{ endpointId, quota, until, abandoned: abandoned.has(endpointId) }];
   });
   const taken = yield* take(db, dialect, orders, { owner, now });
   // Another worker was there first.
@@ -83,8 +82,13 @@ export function* lease(
   return { leased, nextAt: times.length > 0 ? Math.min(...times) : null };
 }
 
+/** How long a lease lasts, in milliseconds. */
+export function lengthOf({ endpoint: { timeoutMs } }: DeliveryTarget, leaseMs: number): number {
+  return timeoutMs === null ? leaseMs : Math.max(leaseMs, timeoutMs + SETTLING_MS);
+}
+
 /** What is given a share, with the secrets that sign at this moment; without what is deleted meanwhile. */
-function* readTargets(
+export function* readTargets(
   db: Kysely<Tables>,
   { endpointCache }: SqlContext,
   lanes: readonly DueLane[],

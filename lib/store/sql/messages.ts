@@ -14,7 +14,8 @@ import { rowsOf, firstOf } from './steps.js';
 export function messageStore(context: SqlContext): MessageStore {
   const { read, walk, write, writeRelaxed, dialect } = context;
   return {
-    insert: (messages, allOrNone) => write((db) => insertMessages(db, dialect, messages, allOrNone)),
+    insert: (messages, allOrNone, lease) =>
+      write((db) => insertMessages(db, context, messages, { allOrNone, lease })),
 
     get: (tenant, id) =>
       read(function* (db) {
