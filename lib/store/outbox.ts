@@ -56,7 +56,7 @@ export interface LeaseKey {
   fence: number;
 }
 
-/** What a worker has to say and to ask, in one transaction. */
+/** What a worker has to say and to ask, in one transaction, or in two: see `apart`. */
 export interface Turn {
   owner: string;
   now: number;
@@ -67,6 +67,11 @@ export interface Turn {
   release: readonly LeaseKey[];
   /** What to take; null takes nothing. */
   lease: LeaseRequest | null;
+  /**
+   * Whether what is settled changes nothing for what is leased: all of it was delivered, to endpoints that were well and
+   * have no bound on what is in flight. A store may then settle and lease at the same time.
+   */
+  apart: boolean;
 }
 
 /** A delivery that this worker alone may attempt until its lease ends. */

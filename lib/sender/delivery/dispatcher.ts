@@ -10,7 +10,7 @@ import { type DeliverContext, deliver } from './deliver.js';
 import { createKeptPlaces } from './kept-places.js';
 import { type Load, nothingShared, shareOut } from './lanes.js';
 import { createOffers, type Offer } from './offers.js';
-import { foregone, gatherNews, judge, type Outcome } from './outcome.js';
+import { foregone, gatherNews, judge, type Outcome, standApart } from './outcome.js';
 import { createServed } from './served.js';
 import { createUnderWay } from './under-way.js';
 
@@ -46,7 +46,7 @@ export interface Dispatcher {
 }
 
 /**
- * The loop of a worker. Each turn is one transaction: it settles what has ended and leases what is due, as far as
+ * The loop of a worker. Each turn asks the store once: it settles what has ended and leases what is due, as far as
  * requests are free; what it leases is delivered at once. A slow receiver holds its own request and nobody else's.
  */
 export function createDispatcher(context: DispatcherContext): Dispatcher {
@@ -79,8 +79,8 @@ export function createDispatcher(context: DispatcherContext): Dispatcher {
   const idle = () => !turning && offers.open() === 0 && underWay.size() === 0 && !unsettled();
 
   function load(now: number): Load {
-    const free = running ? options.concurrency - underWay.size() : 0;
     const { concurrency } = options;
+    const free = running ? concurrency - underWay.size() : 0;
     return { ...underWay, ahead: new Map(), reserve: 0, free, concurrency, after: served.last(), now };
   }
 
@@ -157,6 +157,7 @@ export function createDispatcher(context: DispatcherContext): Dispatcher {
         settlements: batch.map(({ settlement }) => settlement),
         news: gatherNews(batch),
         release,
+        apart: release.length === 0 && standApart(batch),
         lease: free === 0 && inAdvance.reserve === 0 ? null : { leaseMs: options.leaseMs, share },
       });
     } catch (error) {
@@ -216,8 +217,7 @@ export function createDispatcher(context: DispatcherContext): Dispatcher {
       if (known.settlement.attempt) countAttempt(tally, 'reset', 0);
       underWay.end(leased);
       ended.push(known);
-      wake();
-      return;
+      return wake();
     }
     tally.inFlight += 1;
     void deliver(leased, delivery).then((result) => {

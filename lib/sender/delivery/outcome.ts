@@ -160,6 +160,14 @@ function expired(leased: LeasedDelivery, now: number): Outcome {
   };
 }
 
+/** Whether what is settled changes nothing for what is leased: see {@link Turn.apart}. */
+export function standApart(outcomes: readonly Outcome[]): boolean {
+  return outcomes.every(
+    ({ leased: { target }, settlement }) =>
+      settlement.status === 'delivered' && target.endpoint.maxInFlight === null && target.slowStep === 0,
+  );
+}
+
 /** One piece of news an endpoint and URL out of a batch of outcomes, without what would change nothing. */
 export function gatherNews(outcomes: readonly Outcome[]): EndpointNews[] {
   const gathered = new Map<string, EndpointNews>();

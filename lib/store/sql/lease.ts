@@ -15,11 +15,18 @@ const SETTLING_MS = 15_000;
 /** How long a worker that counts what is taken against a limit keeps the others from it. */
 const COUNTED_MS = 10;
 
+interface LeaseOrder extends LeaseRequest {
+  owner: string;
+  now: number;
+  /** Whether the owner is settling at the same time: of its own leases it then takes none again that has run out. */
+  isSettling?: boolean;
+}
+
 /** Finds the lanes with due work, lets `share` say how much of each, and takes that much, oldest first. */
 export function* lease(
   db: Kysely<Tables>,
   context: SqlContext,
-  { owner, now, leaseMs, share }: LeaseRequest & { owner: string; now: number },
+  { owner, now, leaseMs, share, isSettling = false }: LeaseOrder,
 ): Steps<{ leased: LeasedDelivery[]; nextAt: number | null }> {
   const { dialect } = context;
   const due = yield* findDueLanes(db, now);
@@ -49,7 +56,7 @@ export function* lease(
     const until = now + lengthOf(target, leaseMs);
     return [{ endpointId, quota, until, abandoned: abandoned.has(endpointId) }];
   });
-  const taken = yield* take(db, dialect, orders, { owner, now });
+  const taken = yield* take(db, dialect, orders, { owner, now, isSettling });
   // Another worker was there first.
   if (orders.length > 0 && taken.length === 0) later.push(now + COUNTED_MS);
   const counts = new Map<string, number>();

@@ -44,11 +44,12 @@ export function* take(
   db: Kysely<Tables>,
   dialect: SqlDialect,
   orders: readonly TakeOrder[],
-  { owner, now }: { owner: string; now: number },
+  { owner, now, isSettling }: { owner: string; now: number; isSettling: boolean },
 ): Steps<Taken[]> {
   const takeSome = dialect.concurrent ? takeTogether : takeInSteps;
   const abandoned = orders.filter((order) => order.abandoned);
-  const overdue = sql`lease_until <= ${now} order by lease_until`;
+  const ofOthers = isSettling ? sql`and lease_owner <> ${owner}` : sql``;
+  const overdue = sql`lease_until <= ${now} ${ofOthers} order by lease_until`;
   const taken = abandoned.length > 0 ? yield* takeSome(db, dialect, abandoned, owner, overdue) : [];
   const counts = new Map<string, number>();
   for (const row of taken) counts.set(row.endpoint_id, (counts.get(row.endpoint_id) ?? 0) + 1);
