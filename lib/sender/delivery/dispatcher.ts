@@ -217,7 +217,8 @@ export function createDispatcher(context: DispatcherContext): Dispatcher {
       if (known.settlement.attempt) countAttempt(tally, 'reset', 0);
       underWay.end(leased);
       ended.push(known);
-      return wake();
+      wake();
+      return;
     }
     tally.inFlight += 1;
     void deliver(leased, delivery).then((result) => {
@@ -260,8 +261,7 @@ export function createDispatcher(context: DispatcherContext): Dispatcher {
 
   return {
     start() {
-      running = true;
-      abandoned = false;
+      [running, abandoned] = [true, false];
       wake();
     },
     offer(deliveries) {
