@@ -66,7 +66,7 @@ export function createSendQueue(
   async function flush(batch: readonly Waiting[]): Promise<void> {
     const store = await ready();
     const unmatched = batch.filter(({ endpointIds }) => !endpointIds).map(({ message }) => message);
-    const matched = await matcher(store.endpoints.ofTenant, unmatched);
+    const matched = await matcher((tenantId) => store.endpoints.ofTenant(tenantId), unmatched);
     const routed: { each: Waiting; message: NewMessage }[] = [];
     for (const each of batch) {
       const endpointIds = each.endpointIds ?? route(each, matched(each.message));
@@ -137,12 +137,12 @@ export function createSendQueue(
         turns.set(transaction, inTurn);
       }
       return inTurn(() =>
-        store.within(transaction, ({ ofTenant, insert }) =>
-          storeAll({ ofTenant, insert: async (all) => count(await insert(all)) }, messages),
+        store.within(transaction, (within) =>
+          storeAll({ ...within, insert: async (all) => count(await within.insert(all)) }, messages),
         ),
       );
     }
-    const { ofTenant } = store.endpoints;
+    const ofTenant = (tenantId: string | null) => store.endpoints.ofTenant(tenantId);
     return storeAll({ ofTenant, insert: (all) => insert(store, all, true) }, messages);
   }
 

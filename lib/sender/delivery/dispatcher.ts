@@ -7,8 +7,9 @@ import { countAttempt, countDuration, type Tally } from '../tally.js';
 import { createAhead, gatherMs, MAX_AHEAD_MS } from './ahead.js';
 import { announce } from './announce.js';
 import { type DeliverContext, deliver } from './deliver.js';
+import { createDrain } from './drain.js';
 import { createKeptPlaces } from './kept-places.js';
-import { type Load, nothingShared, shareOut } from './lanes.js';
+import { type Load, nothingShared } from './lanes.js';
 import { createOffers, type Offer } from './offers.js';
 import { foregone, gatherNews, judge, type Outcome, standApart } from './outcome.js';
 import { createServed } from './served.js';
@@ -53,12 +54,12 @@ export function createDispatcher(context: DispatcherContext): Dispatcher {
   const { workerId, store, options, events, tally, delivery } = context;
   // Not in the context of the send that happens to wake it: its trace would never end.
   const turnApart = AsyncResource.bind(turn);
-  const beginApart = AsyncResource.bind(beginOfSend);
   /** What has ended and is not settled is sent again if the process dies, so it is as bounded as what is under way. */
   const mostUnsettled = Math.min(MAX_GATHERED, options.concurrency);
   const underWay = createUnderWay();
   const ahead = createAhead(options.concurrency);
   let ended: Outcome[] = [];
+  let settling: Outcome[] = [];
   /** Leased and not attempted, or cut off by a stop that waits no longer: whether those arrived is not known. */
   let handedBack: LeasedDelivery[] = [];
   let running = false;
@@ -72,15 +73,15 @@ export function createDispatcher(context: DispatcherContext): Dispatcher {
   let turnMs = 0;
   let timer: NodeJS.Timeout | undefined;
   let gathering: NodeJS.Timeout | undefined;
-  let drained: (() => void) | undefined;
 
   const unsettled = () => ended.length > 0 || handedBack.length > 0;
-  const offers = createOffers({ workerId, options, underWay, load, begin: beginApart });
-  const idle = () => !turning && offers.open() === 0 && underWay.size() === 0 && !unsettled();
+  const begin = AsyncResource.bind(beginOfSend);
+  const offers = createOffers({ workerId, options, underWay, load, begin, handBack, wake });
+  const drain = createDrain(() => !turning && offers.size() === 0 && underWay.size() === 0 && !unsettled());
 
   function load(now: number): Load {
     const { concurrency } = options;
-    const free = running ? concurrency - underWay.size() : 0;
+    const free = running ? Math.max(0, concurrency - underWay.size()) : 0;
     return { ...underWay, ahead: new Map(), reserve: 0, free, concurrency, after: served.last(), now };
   }
 
@@ -121,7 +122,7 @@ export function createDispatcher(context: DispatcherContext): Dispatcher {
       turning = false;
     }
     if (ahead.size() > 0) delayMs = Math.min(delayMs, MAX_AHEAD_MS);
-    if (idle()) drained?.();
+    drain.look();
     if (running || unsettled()) timer = setTimeout(wake, Math.max(1, delayMs));
   }
 
@@ -131,7 +132,7 @@ export function createDispatcher(context: DispatcherContext): Dispatcher {
     gathering = undefined;
     const now = options.now();
     const [batch, release] = [ended, [...handedBack, ...ahead.takeStale()]];
-    [ended, handedBack] = [[], []];
+    [ended, handedBack, settling] = [[], [], batch];
     for (const { leased } of batch) underWay.remove(leased);
     for (const leased of release) underWay.remove(leased);
     let { free } = load(now);
@@ -140,11 +141,11 @@ export function createDispatcher(context: DispatcherContext): Dispatcher {
     let shares = nothingShared(served.last());
     const places = createKeptPlaces(underWay);
     const share = (lanes: readonly Lane[]): Shares => {
-      places.giveUp();
-      // Sends may have taken some since the turn began.
-      ({ free } = load(now));
-      shares = shareOut(lanes, { ...load(now), ...inAdvance });
-      places.keep(lanes, shares.rooms);
+      shares = places.share(lanes, () => {
+        // Sends may have taken some since the turn began.
+        free = Math.min(free, options.concurrency - underWay.requests());
+        return { ...load(now), ...inAdvance, free };
+      });
       return shares;
     };
     let result: TurnResult;
@@ -167,6 +168,7 @@ export function createDispatcher(context: DispatcherContext): Dispatcher {
       throw error;
     } finally {
       places.giveUp();
+      settling = [];
     }
     turnMs = performance.now() - began;
     countDuration(tally.turnDurations, turnMs);
@@ -198,18 +200,22 @@ export function createDispatcher(context: DispatcherContext): Dispatcher {
   function beginAll(leased: readonly LeasedDelivery[]): void {
     const refusing = endpointsOf(ended.filter(({ news }) => news.slowUntil !== null));
     for (const each of leased) {
-      if (running && !refusing.has(each.endpointId)) begin(each);
+      if (running && !refusing.has(each.endpointId)) beginOne(each);
       else handedBack.push(each);
     }
+  }
+
+  function handBack(leased: readonly LeasedDelivery[]): void {
+    handedBack.push(...leased);
   }
 
   function beginOfSend(leased: readonly LeasedDelivery[]): void {
     beginAll(leased);
     if (handedBack.length > 0) wake();
-    else if (idle()) drained?.();
+    else drain.look();
   }
 
-  function begin(leased: LeasedDelivery): void {
+  function beginOne(leased: LeasedDelivery): void {
     underWay.begin(leased);
     const judging = () => ({ schedule: options.retry, now: options.now(), random: Math.random });
     const known = foregone(leased, judging());
@@ -231,7 +237,10 @@ export function createDispatcher(context: DispatcherContext): Dispatcher {
         ended.push(outcome);
       }
       // It may have asked to be left alone, or been paused by this: only a turn can tell.
-      if (hasFailed(outcome)) handedBack.push(...ahead.takeOf(leased.endpointId));
+      if (hasFailed(outcome)) {
+        handBack(ahead.takeOf(leased.endpointId));
+        offers.fail(leased.endpointId);
+      }
       const free = options.concurrency - underWay.requests();
       const requests = { ...underWay, concurrency: options.concurrency, free };
       const next =
@@ -240,22 +249,10 @@ export function createDispatcher(context: DispatcherContext): Dispatcher {
         wake();
         return;
       }
-      begin(next);
+      beginOne(next);
       // What has ended counts against the limit of its endpoint until it is settled.
       if (next.endpointId !== leased.endpointId && leased.target.endpoint.maxInFlight !== null) wake();
       else gathering ??= setTimeout(wake, gatherMs(turnMs));
-    });
-  }
-
-  /** Whether everything under way has ended and is settled before the time is over. */
-  function emptyWithin(ms: number): Promise<boolean> {
-    if (idle()) return Promise.resolve(true);
-    return new Promise((resolve) => {
-      const limit = setTimeout(resolve, ms, false);
-      drained = () => {
-        clearTimeout(limit);
-        resolve(true);
-      };
     });
   }
 
@@ -265,27 +262,28 @@ export function createDispatcher(context: DispatcherContext): Dispatcher {
       wake();
     },
     offer(deliveries) {
-      const isFree = deliveries <= load(options.now()).free && ahead.size() === 0 && !ended.some(hasFailed);
-      return isFree ? offers.make() : undefined;
+      const isFree = deliveries <= load(options.now()).free && ahead.size() === 0;
+      return isFree && ![...settling, ...ended].some(hasFailed) ? offers.make() : undefined;
     },
     wake,
     held: () => [...underWay.held(), ...ahead.held(), ...handedBack],
     recall() {
       recalls += 1;
-      handedBack.push(...ahead.takeAll());
+      offers.recall();
+      handBack(ahead.takeAll());
       wake();
     },
     async stop(limitMs, abort) {
       running = false;
       clearTimeout(timer);
-      handedBack.push(...ahead.takeAll());
+      handBack(ahead.takeAll());
       wake();
-      if (await emptyWithin(limitMs)) return;
+      if (await drain.within(limitMs)) return;
       abandoned = true;
       clearTimeout(timer);
       await abort();
       wake();
-      await emptyWithin(ABORT_MS);
+      await drain.within(ABORT_MS);
       clearTimeout(timer);
     },
   };

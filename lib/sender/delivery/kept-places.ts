@@ -1,4 +1,5 @@
 import type { Lane } from '../../store/store.js';
+import { type Load, type Shared, shareOut } from './lanes.js';
 import type { createUnderWay } from './under-way.js';
 
 /** The places of requests that were given to lanes in a transaction that has not ended. */
@@ -9,12 +10,15 @@ export function createKeptPlaces(underWay: Pick<ReturnType<typeof createUnderWay
     kept = [];
   }
   return {
-    /** Keeps as many for each lane, and none of those that it kept before. */
-    keep(lanes: readonly Lane[], rooms: ReadonlyMap<string, number>): void {
+    /** Shares out, and keeps what may begin at once, in the stead of what it kept before. */
+    share(lanes: readonly Lane[], load: () => Load): Shared {
       giveUp();
-      kept = lanes.flatMap((lane) => ({ lane, count: rooms.get(lane.endpointId) ?? 0 }));
+      const shares = shareOut(lanes, load());
+      kept = lanes.map((lane) => ({ lane, count: shares.rooms.get(lane.endpointId) ?? 0 }));
       for (const { lane, count } of kept) underWay.keep(lane, count);
+      return shares;
     },
+    count: () => kept.reduce((sum, { count }) => sum + count, 0),
     giveUp,
   };
 }

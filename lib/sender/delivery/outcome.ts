@@ -164,7 +164,10 @@ function expired(leased: LeasedDelivery, now: number): Outcome {
 export function standApart(outcomes: readonly Outcome[]): boolean {
   return outcomes.every(
     ({ leased: { target }, settlement }) =>
-      settlement.status === 'delivered' && target.endpoint.maxInFlight === null && target.slowStep === 0,
+      settlement.status === 'delivered' &&
+      target.endpoint.maxInFlight === null &&
+      target.slowStep === 0 &&
+      target.failingSince === null,
   );
 }
 

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import { spendTokens } from '../../model/rate-limit.js';
-import type { DeliveryTarget, Lane, LeasedDelivery, LeaseRequest } from '../store.js';
+import type { DeliveryTarget, Lane, LeasedDelivery, LeaseRequest, Settlement } from '../store.js';
 import type { SqlContext } from './context.js';
 import type { SqlDialect } from './dialect.js';
 import { type DueLane, findDueLanes, holdLimits, isFull, isLimited } from './due-lanes.js';
@@ -18,15 +18,15 @@ const COUNTED_MS = 10;
 interface LeaseOrder extends LeaseRequest {
   owner: string;
   now: number;
-  /** Whether the owner is settling at the same time: of its own leases it then takes none again that has run out. */
-  isSettling?: boolean;
+  /** What the owner settles at the same time: not to be taken again, though its lease may have run out. */
+  settling?: readonly Settlement[];
 }
 
 /** Finds the lanes with due work, lets `share` say how much of each, and takes that much, oldest first. */
 export function* lease(
   db: Kysely<Tables>,
   context: SqlContext,
-  { owner, now, leaseMs, share, isSettling = false }: LeaseOrder,
+  { owner, now, leaseMs, share, settling = [] }: LeaseOrder,
 ): Steps<{ leased: LeasedDelivery[]; nextAt: number | null }> {
   const { dialect } = context;
   const due = yield* findDueLanes(db, now);
@@ -56,7 +56,7 @@ export function* lease(
     const until = now + lengthOf(target, leaseMs);
     return [{ endpointId, quota, until, abandoned: abandoned.has(endpointId) }];
   });
-  const taken = yield* take(db, dialect, orders, { owner, now, isSettling });
+  const taken = yield* take(db, dialect, orders, { owner, now, settling });
   // Another worker was there first.
   if (orders.length > 0 && taken.length === 0) later.push(now + COUNTED_MS);
   const counts = new Map<string, number>();

@@ -17,12 +17,17 @@ import { type BulkUpdate, type Steps, firstOf, rawRows, rawChanges, updateRows }
 
 export function outboxStore(context: SqlContext): OutboxStore {
   const { read, write, writeRelaxed, dialect } = context;
+  /** The next turn leases with what it settles, and fails with it. */
+  let leaseFailed = false;
   return {
     async turn(turn) {
       const { owner, now, settlements } = turn;
-      if (dialect.concurrent && turn.apart && turn.lease && settlements.length > 0) {
-        return settleBeside(context, turn, turn.lease);
+      if (dialect.concurrent && turn.apart && turn.lease && settlements.length > 0 && !leaseFailed) {
+        return settleBeside(context, turn, turn.lease, () => {
+          leaseFailed = true;
+        });
       }
+      leaseFailed = false;
       return writeRelaxed(function* (db) {
         const settled = yield* record(db, dialect, turn);
         if (turn.release.length > 0) yield* release(db, dialect, owner, turn.release);
@@ -168,15 +173,20 @@ function* record(
 }
 
 /** Settles in one transaction and leases in another at the same time: neither waits for the answers of the other. */
-async function settleBeside(context: SqlContext, turn: Turn, asked: LeaseRequest): Promise<TurnResult> {
+async function settleBeside(
+  context: SqlContext,
+  turn: Turn,
+  asked: LeaseRequest,
+  leaseFailed: () => void,
+): Promise<TurnResult> {
   const { dialect, writeRelaxed } = context;
   const { owner, now } = turn;
   const [settled, taken] = await Promise.allSettled([
     writeRelaxed((db) => record(db, dialect, turn)),
-    writeRelaxed((db) => lease(db, context, { ...asked, owner, now, isSettling: true })),
+    writeRelaxed((db) => lease(db, context, { ...asked, owner, now, settling: turn.settlements })),
   ]);
-  // The next turn leases, and tells if that still fails.
   if (taken.status === 'rejected') {
+    leaseFailed();
     if (settled.status === 'rejected') throw settled.reason;
     return { ...settled.value, leased: [], nextAt: now };
   }
@@ -210,7 +220,8 @@ function* readOwners(
   return new Map(found.map((row) => [row.id, row]));
 }
 
-function* release(
+/** Gives leases back. */
+export function* release(
   db: Kysely<Tables>,
   dialect: SqlDialect,
   owner: string,
