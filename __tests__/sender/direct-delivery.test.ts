@@ -159,4 +159,55 @@ describe('what is sent to a worker that has nothing else to do', () => {
     await untilStatus(other, id, 'delivered');
     expect(receiver.requests()).toHaveLength(1);
   });
+
+  test('goes where an edit has moved its endpoint while it was stored', async () => {
+    const { sender, receiver, holdAnswers } = await startIdle();
+    const { id } = await sender.endpoints.create({ url: receiver.url('/old') });
+    const stored = gate();
+    holdAnswers(stored.wait);
+    const sending = sender.send(send);
+    await eventually(async () => expect(await sender.health()).toMatchObject({ outboxDepth: 1 }));
+    await sender.endpoints.update(id, { url: receiver.url('/new') });
+    stored.open();
+    await sending;
+    await receiver.waitFor(1);
+    expect(receiver.requests().map(({ path }) => path)).toEqual(['/new']);
+  });
+
+  test.each([429, 410])(
+    'waits for what its endpoint has answered %d to while it was stored',
+    async (status) => {
+      const { sender, receiver, holdAnswers } = await startIdle();
+      receiver.answer('/', { status, headers: { 'retry-after': '60' } });
+      await sender.endpoints.create({ url: receiver.url() });
+      const stored = gate();
+      const sends: Promise<unknown>[] = [sender.send(send)];
+      await receiver.waitFor(1);
+      holdAnswers(stored.wait);
+      for (let count = 0; count < 5; count++) sends.push(sender.sendMany([send]));
+      await eventually(async () => {
+        const { attempts } = await sender.messages.attempts(((await sends[0]) as { id: string }).id);
+        expect(attempts).toHaveLength(1);
+      });
+      stored.open();
+      const [, last] = (await Promise.all(sends)) as [unknown, { id: string }[]];
+      const { deliveries } = await sender.messages.get(last[0]!.id);
+      expect(deliveries).toMatchObject([{ attemptCount: 0 }]);
+      expect(receiver.requests()).toHaveLength(1);
+    },
+  );
+
+  test('lets those go on at once that went without its places when it could not be stored', async () => {
+    const { sender, receiver, holdAnswers } = await startIdle({ concurrency: 1, pollIntervalMs: 60_000 });
+    await sender.endpoints.create({ url: receiver.url() });
+    const stored = gate();
+    holdAnswers(() => stored.wait().then(() => Promise.reject(new Error('the answer was lost'))));
+    const failing = expect(sender.sendMany([send])).rejects.toThrow('the answer was lost');
+    await eventually(async () => expect(await sender.health()).toMatchObject({ outboxDepth: 1 }));
+    holdAnswers(async () => {});
+    const { id } = await sender.send(send);
+    stored.open();
+    await failing;
+    await untilStatus(sender, id, 'delivered');
+  });
 });

@@ -1,3 +1,4 @@
+import { Pool } from 'pg';
 import { postgresStore } from '../../lib/store/postgres.js';
 import type { Store } from '../../lib/store/store.js';
 import {
@@ -6,6 +7,7 @@ import {
   each,
   lease,
   LEASE_MS,
+  newMessage,
   settlementOf,
   statusOf,
   T0,
@@ -13,6 +15,7 @@ import {
 } from '../contracts/store/fixtures.js';
 import { onCleanUp } from '../support/clean-up.js';
 import { createDatabase } from '../support/postgres/database.js';
+import { eventually } from '../support/wait-for.js';
 
 async function openStore(): Promise<Store> {
   const { url } = await createDatabase();
@@ -49,6 +52,26 @@ describe('a turn that settles and leases at the same time', () => {
     expect(await lease(store, { now: T0 + 1 })).toMatchObject([{ messageId: second }]);
   });
 
+  test('leases with what it settles after it could not lease, so that it is told of', async () => {
+    const store = await openStore();
+    const { id } = await addEndpoint(store);
+    const [first] = await addMessages(store, id, 3);
+    const leased = await lease(store, { now: T0 + 2, share: each(2) });
+    const share = () => {
+      throw new Error('nobody knows whose turn it is');
+    };
+    const settle = (index: number) =>
+      turn(store, {
+        settlements: [settlementOf(leased[index]!)],
+        apart: true,
+        lease: { leaseMs: LEASE_MS, share },
+      });
+    await settle(0);
+    await expect(settle(1)).rejects.toThrow('nobody knows whose turn it is');
+    expect(await statusOf(store, first!)).toBe('delivered');
+    expect(await statusOf(store, leased[1]!.messageId)).toBe('pending');
+  });
+
   test('says that both have failed by what kept it from settling', async () => {
     const store = await openStore();
     await store.close();
@@ -67,4 +90,39 @@ describe('a turn that settles and leases at the same time', () => {
     const given = { settlements: [settlement], apart: true, lease: { leaseMs: LEASE_MS, share: each() } };
     await expect(turn(store, given)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
   });
+});
+
+test('a send whose answer is lost gives back what it has leased', async () => {
+  const { url } = await createDatabase();
+  const pool = new Pool({ connectionString: url });
+  let isLost = false;
+  const connect = async () => {
+    const client = await pool.connect();
+    return Object.assign(Object.create(client), {
+      async query(query: { text: string }) {
+        const answer = await client.query(query);
+        if (isLost && query.text === 'commit') {
+          isLost = false;
+          throw new Error('the connection was lost');
+        }
+        return answer;
+      },
+      release: () => client.release(),
+    });
+  };
+  const store = postgresStore({
+    pool: {
+      connect,
+      end: () => pool.end(),
+      on: pool.on.bind(pool),
+      off: pool.off.bind(pool),
+    },
+  });
+  onCleanUp('test', 'sender', () => store.close().then(() => pool.end()));
+  await store.open();
+  const { id } = await addEndpoint(store);
+  isLost = true;
+  const asked = { owner: 'worker', now: T0, leaseMs: LEASE_MS, share: each() };
+  await expect(store.messages.insert([newMessage([id])], false, asked)).rejects.toThrow();
+  await eventually(async () => expect(await lease(store, { owner: 'other' })).toHaveLength(1));
 });

@@ -45,6 +45,16 @@ export function settleContract(store: () => Store): void {
       expect(await turn(store(), late)).toMatchObject({ refused: [], leased: [] });
       expect(await statusOf(store(), messageId)).toBe('delivered');
     });
+
+    test('keeps nothing else that its owner has lost sight of from being leased again', async () => {
+      const { id } = await addEndpoint(store());
+      await addMessages(store(), id, 2);
+      const [known, lost] = await lease(store(), { now: T0 + 1 });
+      const settlements = [settlementOf(known!)];
+      const late = { now: T0 + 1 + LEASE_MS, settlements, lease: leaseAll, apart: true };
+      const { messageId } = lost!;
+      expect(await turn(store(), late)).toMatchObject({ refused: [], leased: [{ messageId, fence: 2 }] });
+    });
   });
 
   test('a delivery that is delivered is finished, with its attempt', async () => {
