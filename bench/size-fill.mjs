@@ -122,8 +122,8 @@ export async function fillStore({ run, table, count, seed = 1, now = Date.now() 
     'audit_log',
     'at, id, tenant_id, operation, target_id, changes, actor_id',
     'rated where i % 10 < 1',
-    `at, 'aud_' || substr(id, 5), tenant, case when h % 5 = 0 then 'endpoints.update' else 'send' end,
-      case when h % 5 = 0 then ${endpointId('t', '0')} else id end, '["data"]',
+    `at, 'aud_' || substr(id, 5), tenant, case when i / 10 % 5 = 0 then 'endpoints.update' else 'send' end,
+      case when i / 10 % 5 = 0 then ${endpointId('t', '0')} else id end, '["data"]',
       case when i % ${Math.floor(count / RARE / 10) * 10} = 0 then '${RARE_ACTOR}' else 'actor_' || cast(i / 10 % 7 as text) end`,
   );
   return { start, middle: start + Math.floor(count / 2) * EVERY_MS, end: now };

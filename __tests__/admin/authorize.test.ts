@@ -99,6 +99,9 @@ const NONSENSE: [string, unknown][] = [
       { allow: true, tenantId },
     ],
   ),
+  ['a tenantId with a control character', { allow: true, tenantId: 'acme\n' }],
+  ['a tenantId with a lone surrogate', { allow: true, tenantId: 'acme\ud800' }],
+  ['a tenantId of 256 characters', { allow: true, tenantId: 'a'.repeat(256) }],
   [
     'an inherited tenantId that is undefined',
     Object.assign(Object.create({ tenantId: undefined }), { allow: true }),

@@ -2,7 +2,7 @@ import { createServerAdapter } from '@whatwg-node/server';
 import { createAdminHandler } from '../../lib/admin/handler.js';
 import { expectError } from './expectations.js';
 import { answerOf, openPlane, type Plane, requestOf } from './plane.js';
-import { countedBody, inPieces } from './streams.js';
+import { countedBody, filler, inPieces } from './streams.js';
 
 const ORIGIN = 'http://localhost';
 const BODY = JSON.stringify({ url: 'https://example.com/hook', description: 'Zoë 東京 👩🏽‍🚀' });
@@ -31,7 +31,12 @@ function light(path: string, init: RequestInit = {}): Request {
     made.push(request);
     return new Response();
   });
-  void adapter.fetch(`${ORIGIN}${path}`, { method: 'GET', ...init });
+  // It writes the length of the body into the headers that it is given.
+  void adapter.fetch(`${ORIGIN}${path}`, {
+    method: 'GET',
+    ...init,
+    headers: { ...init.headers } as HeadersInit,
+  });
   return made[0]!;
 }
 
@@ -139,6 +144,102 @@ it('a body that a parser in front of an adapter has read is missed, and not take
   expect(await answerOf(handler(request))).toMatchObject({ status: 500, body: { errorCode: 'INTERNAL' } });
   expect(String(onError.mock.calls[0]?.[0])).toMatch(/has been read before/);
   expect((await answerOf(handler(requestOf('GET /tenants', { headers })))).status).toBe(200);
+});
+
+describe('the body of a request of the host’s own kind', () => {
+  const MAX = 1000;
+
+  /** Notes how its body is asked for, and gives `text` to who asks for all of it at once. */
+  function noted(method: string, length: number | undefined, text: string | Error = BODY, isUsed = false) {
+    const asked: string[] = [];
+    const stream = countedBody(filler(MAX * 100, 100));
+    const base = derived('/endpoints', {
+      method,
+      headers: { ...JSON_TYPE, ...(length !== undefined && { 'content-length': String(length) }) },
+    });
+    const request = Object.create(base, {
+      body: { get: () => asked.push('body') && stream.stream },
+      bodyUsed: { value: isUsed },
+      arrayBuffer: {
+        value: async () => {
+          asked.push('arrayBuffer');
+          if (text instanceof Error) throw text;
+          return new TextEncoder().encode(text).buffer;
+        },
+      },
+    }) as Request;
+    return { request, asked, stream };
+  }
+
+  const handle = (request: Request, allow = true) => {
+    const authorize = (shown: Request) => asked.push(shown) > 0 && allow;
+    const handler = createAdminHandler(plane.sender, { authorize, onError, maxBodyBytes: MAX });
+    return answerOf(handler(request));
+  };
+
+  it.each([
+    ['GET', undefined, 200],
+    ['HEAD', undefined, 200],
+    ['POST', 0, 400],
+    ['DELETE', 0, 405],
+  ])('is not asked for when the head of a %s of length %s says that there is none', async (...row) => {
+    const [method, length, status] = row;
+    const { request, asked: ways } = noted(method, length);
+    expect([(await handle(request)).status, ways]).toEqual([status, []]);
+  });
+
+  it.each([
+    ['without a length', undefined],
+    ['that is short', 20],
+    ['that is too long', MAX + 1],
+  ])('%s is not asked for before a denial', async (_which, length) => {
+    const { request, asked: ways, stream } = noted('POST', length);
+    expectError(await handle(request, false), 'FORBIDDEN');
+    expect([ways, stream.pulled()]).toEqual([[], 0]);
+  });
+
+  it('that is short is asked for at once, and authorize and the route both have it', async () => {
+    const { request, asked: ways } = noted('POST', Buffer.byteLength(BODY));
+    const texts: string[] = [];
+    const authorize = async (shown: Request) => texts.push(await shown.clone().text()) > 0;
+    const handler = createAdminHandler(plane.sender, { authorize, onError, maxBodyBytes: MAX });
+    expect((await answerOf(handler(request))).status).toBe(201);
+    expect([texts, ways]).toEqual([[BODY], ['arrayBuffer']]);
+  });
+
+  it('that is too long is not asked for at all', async () => {
+    const { request, asked: ways } = noted('POST', MAX + 1);
+    expectError(await handle(request), 'BODY_TOO_LARGE');
+    expect(ways).toEqual([]);
+  });
+
+  it.each([
+    ['without a length', undefined],
+    ['that is too long', MAX + 1],
+  ])('%s is pulled up to the limit when authorize reads it', async (_which, length) => {
+    const { request, asked: ways, stream } = noted('POST', length);
+    const authorize = async (shown: Request) => (await shown.text()) !== '';
+    const handler = createAdminHandler(plane.sender, { authorize, onError, maxBodyBytes: MAX });
+    expectError(await answerOf(handler(request)), 'FORBIDDEN');
+    expect(ways).toEqual(['body']);
+    expect(stream.pulled()).toBeLessThanOrEqual(MAX + 100);
+    expect(stream.canceled()).toBe(true);
+  });
+
+  it('that breaks off is no fault of ours', async () => {
+    const { request } = noted('POST', 20, new Error('reset'));
+    expectError(await handle(request), 'INVALID_BODY', 'The body broke off before its end');
+    expect(onError).not.toHaveBeenCalled();
+  });
+
+  it.each([
+    ['has read', BODY, true],
+    ['has read and kept nothing of', '', false],
+  ])('that the host %s is a fault that onError hears of', async (_how, text, isUsed) => {
+    const { request } = noted('POST', 20, text, isUsed);
+    expect(await handle(request)).toMatchObject({ status: 500, body: { errorCode: 'INTERNAL' } });
+    expect(String(onError.mock.calls[0]?.[0])).toMatch(/has been read before/);
+  });
 });
 
 it('a body that the host has read is no matter where the route needs none', async () => {

@@ -4,6 +4,7 @@ import type { Authorize } from '../../lib/admin/authorize.js';
 import type { AdminHandlerOptions } from '../../lib/admin/handler.js';
 import type { Sender } from '../../lib/sender/sender.js';
 import { type Answer, exchange, open, type Sent, send } from '../express/http.js';
+import { onCleanUp } from '../support/clean-up.js';
 import { startSender, type TestSender } from '../support/sender.js';
 
 /** Where a control plane is served. */
@@ -155,6 +156,18 @@ export function servedPlaneContract({ prefix, serve, brokenEscapeStatus = 400 }:
     it('may be absent where a route needs none', async () => {
       expect((await ask({ method: 'POST', path: '/keys/symmetric' })).status).toBe(201);
       expect((await ask({ method: 'POST', path: '/keys/symmetric', chunked: true })).status).toBe(201);
+    });
+
+    it('that a DELETE has means nothing, and the connection goes on', async () => {
+      const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+      onCleanUp('test', 'receiver', async () => agent.destroy());
+      for (const chunked of [false, true]) {
+        const { id } = JSON.parse((await post('/endpoints', BODY)).text) as { id: string };
+        const headers = { ...JSON_TYPE, ...(chunked && { 'transfer-encoding': 'chunked' }) };
+        const sent = { path: `/endpoints/${id}`, agent };
+        const deleted = await ask({ ...sent, method: 'DELETE', headers, body: '{', chunked });
+        expect([deleted.status, (await ask(sent)).status]).toEqual([204, 404]);
+      }
     });
 
     it('of a form is refused', async () => {

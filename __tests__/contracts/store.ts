@@ -6,6 +6,7 @@ import { endpointAttemptsContract } from './store/endpoint-attempts.js';
 import { endpointStoreContract } from './store/endpoints.js';
 import { expungeContract } from './store/expunge.js';
 import { leaseContract } from './store/lease.js';
+import { sendLeaseContract } from './store/send-lease.js';
 import { messageListContract } from './store/message-lists.js';
 import { messageStoreContract } from './store/messages.js';
 import { openingContract } from './store/opening.js';
@@ -61,6 +62,7 @@ export function storeContract(name: string, open: OpenStore): void {
       describe('tenants', () => tenantStoreContract(store));
       describe('deleting a tenant', () => tenantDeletionContract(store));
       describe('leasing', () => leaseContract(store));
+      describe('leasing by a send', () => sendLeaseContract(store));
       describe('the outbox', () => outboxContract(store));
       describe('what is owed, over time', () => depthContract(store));
       describe('settling', () => settleContract(store));

@@ -199,6 +199,13 @@ describe.each(HELPERS)('%s', (_helper, authorizer) => {
     expect(construct).toThrow(expect.objectContaining({ code: 'INVALID_OPTIONS' }));
   });
 
+  it('has no other options', () => {
+    const options = { trustedOrigin: ['https://a.example'] } as FromHostOptions;
+    expect(() => authorizer(options)).toThrow(
+      /the second argument has an unknown key "trustedOrigin": use trustedOrigins, csrf$/,
+    );
+  });
+
   it.each([null, 0, 'false'])('is switched off by nothing but false: %j', (csrf) => {
     expect(() => authorizer({ csrf: csrf as unknown as boolean })).toThrow('csrf must be a boolean');
   });

@@ -1,10 +1,11 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { serve } from '@hono/node-server';
+import { type HttpBindings, serve } from '@hono/node-server';
 import { Hono } from 'hono';
 import { cloneRawRequest } from 'hono/request';
 import { createAdminHandler } from '../../lib/admin/handler.js';
 import { servedPlaneContract } from '../contracts/served-plane.js';
+import { send } from '../express/http.js';
 import { onCleanUp } from '../support/clean-up.js';
 import { startSender } from '../support/sender.js';
 import { exampleContract, servedByExample } from './examples.js';
@@ -48,6 +49,31 @@ describe('a server of Hono that leaves the globals alone', () => {
       );
     },
   });
+});
+
+describe('a request on Hono', () => {
+  it.each(['overridden', 'left alone'])(
+    'who is refused has not been read from (globals %s)',
+    async (globals) => {
+      const sender = await startSender({ started: false });
+      const admin = createAdminHandler(sender, { authorize: () => false, basePath: '/admin' });
+      const read: boolean[] = [];
+      const app = new Hono();
+      app.all('/admin/*', async (c) => {
+        const answer = await admin(c.req.raw);
+        read.push((c.env as HttpBindings).incoming.readableDidRead);
+        return answer;
+      });
+      const port = await start(app, { overrideGlobalObjects: globals === 'overridden' });
+      for (const method of ['POST', 'DELETE']) {
+        for (const headers of [{ 'content-length': 2 }, { 'transfer-encoding': 'chunked' }]) {
+          const sent = { method, path: '/admin/endpoints', headers, body: '{}', chunked: true };
+          expect((await send(port, sent)).status).toBe(403);
+        }
+      }
+      expect(read).toEqual([false, false, false, false]);
+    },
+  );
 });
 
 describe('middleware of Hono in front', () => {

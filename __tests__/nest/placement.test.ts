@@ -77,6 +77,36 @@ describe.each(stacks)('the control plane in $name', (stack) => {
       ).toEqual([200, 404, 404]);
     });
 
+    it.each([
+      { defaultVersion: '1' },
+      { defaultVersion: ['1', '2'], prefix: false as const },
+      { defaultVersion: '1', prefix: 'release-' },
+    ])('at no second path below default versions: %j', async (versioning) => {
+      const prepare = (app: INestApplication) =>
+        void app.enableVersioning({ type: kit.common.VersioningType.URI, ...versioning });
+      const app = await start({}, { prepare });
+      expect(
+        await statuses(
+          app,
+          '/admin/endpoints',
+          '/v1/admin/endpoints',
+          '/V1/Admin/endpoints',
+          '/1/admin/endpoints',
+          '/2/admin/endpoints',
+          '/release-1/admin/endpoints',
+        ),
+      ).toEqual([200, 404, 404, 404, 404, 404]);
+    });
+
+    it('at no second path below a default version behind the global prefix', async () => {
+      const prepare = (app: INestApplication) => {
+        app.setGlobalPrefix('v1');
+        app.enableVersioning({ type: kit.common.VersioningType.URI, defaultVersion: '1' });
+      };
+      const app = await start({ useGlobalPrefix: true }, { prepare });
+      expect(await statuses(app, '/v1/admin/endpoints', '/v1/v1/admin/endpoints')).toEqual([200, 404]);
+    });
+
     it.each(['api/v1', '/api/v1/'])('below the global prefix %s with useGlobalPrefix', async (prefix) => {
       const prepare = (app: INestApplication) => void app.setGlobalPrefix(prefix);
       const app = await start({ useGlobalPrefix: true }, { prepare });

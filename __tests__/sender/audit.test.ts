@@ -69,7 +69,7 @@ describe('a scope for a caller', () => {
     ]);
   });
 
-  test.each([undefined, null, '', 7, ['acme'], {}])('refuses a tenantId of %j', async (tenantId) => {
+  test.each([undefined, null, '', 7, ['acme'], {}, 'a\nb'])('refuses a tenantId of %j', async (tenantId) => {
     const sender = await open();
     expect(() => sender.forCaller({ tenantId, actor: ADA } as never)).toThrow(
       expect.objectContaining({ code: 'TENANT_VALIDATION' }),

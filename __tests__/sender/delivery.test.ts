@@ -290,6 +290,7 @@ test('what a worker has leased and never settled is taken up again when the leas
     settlements: [],
     news: [],
     release: [],
+    apart: false,
     lease: {
       leaseMs: 20_000,
       share: (lanes) => ({ quotas: new Map(lanes.map(({ endpointId }) => [endpointId, 1])), nextAt: null }),

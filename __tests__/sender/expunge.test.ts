@@ -24,7 +24,7 @@ describe('a message whose payload is expunged', () => {
   test('is not tried again', async () => {
     const receiver = await startReceiver();
     receiver.answer('/', 500);
-    const sender = await startSender({ retry: { delaysSeconds: [0.2, 0.2], jitter: 0 } });
+    const sender = await startSender({ retry: { delaysSeconds: [1, 0.1], jitter: 0 } });
     const { id } = await sender.endpoints.create({ url: receiver.url() });
     const sent = await sender.send({ type: 'a.b', data: 1 });
     await untilAttempts(sender, sent, 1);

@@ -254,7 +254,7 @@ test('without a logger, warnings and errors are process warnings, and the rest i
 
 test('a tenant to be bound to must have a name', () => {
   const sender = createSender({ store });
-  for (const id of ['', null, undefined, 7]) {
+  for (const id of ['', null, undefined, 7, 'x'.repeat(256), 'a\nb', 'a\ud800']) {
     expect(() => sender.forTenant(id as string)).toThrow(
       expect.objectContaining({ code: 'TENANT_VALIDATION' }),
     );

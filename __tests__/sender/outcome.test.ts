@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../lib/model/endpoint.js';
-import { expired, gatherNews, judge, lost, type Outcome } from '../../lib/sender/delivery/outcome.js';
+import { foregone, gatherNews, judge, type Outcome } from '../../lib/sender/delivery/outcome.js';
 import type { PostResult } from '../../lib/sender/delivery/http-client.js';
 import { DEFAULT_RETRY } from '../../lib/sender/delivery/retry.js';
 import type { DeliveryTarget, LeasedDelivery } from '../../lib/store/store.js';
@@ -328,7 +328,11 @@ describe('what it says of its endpoint', () => {
 });
 
 test('a delivery that expired before its turn ends without an attempt', () => {
-  const { settlement, news } = expired(leased({ attemptCount: 4, scheduleStep: 4 }), NOW);
+  const { settlement, news } = foregone(leased({ attemptCount: 4, scheduleStep: 4, expiresAt: NOW }), {
+    schedule: SCHEDULE,
+    now: NOW,
+    random: Math.random,
+  })!;
   expect(settlement).toMatchObject({
     status: 'failed',
     dueAt: NOW,
@@ -342,11 +346,11 @@ test('a delivery that expired before its turn ends without an attempt', () => {
 
 describe('a delivery whose workers died', () => {
   const lostAt = (fixture: Partial<LeasedDelivery>, target: Partial<DeliveryTarget> = {}, random = 0.5) =>
-    lost(leased({ takeovers: 2, ...fixture }, target), {
+    foregone(leased({ takeovers: 2, ...fixture }, target), {
       schedule: SCHEDULE,
       now: NOW,
       random: () => random,
-    });
+    })!;
 
   test('has failed an attempt, without a request', () => {
     const { settlement } = lostAt({ attemptCount: 1, scheduleStep: 1 });

@@ -336,3 +336,13 @@ describe('sending many', () => {
     await expect(sender.sendMany({} as never)).rejects.toMatchObject({ code: 'MESSAGE_VALIDATION' });
   });
 });
+
+test('a list of messages by no type, or by no status, is refused before the store is asked', async () => {
+  const sender = await startSender({ started: false });
+  for (const request of [{ types: [] }, { statuses: [] }]) {
+    await expect(sender.messages.list(request)).rejects.toMatchObject({
+      code: 'INVALID_QUERY',
+      message: `${Object.keys(request)[0]} must not be empty: leave it out for all of them`,
+    });
+  }
+});

@@ -92,6 +92,11 @@ test('the vectors hold the bytes they were made of', () => {
   expect(Buffer.byteLength('{"a":"\u2028\u2029\uFEFF"}')).toBe(17);
 });
 
+test('a secret that is in force twice signs once', () => {
+  const once = signatureHeader([K32, KOLD], 'msg_a', 1, Buffer.from('{}'));
+  expect(signatureHeader([K32, KOLD, K32], 'msg_a', 1, Buffer.from('{}'))).toBe(once);
+});
+
 test('a header with both versions keeps the order of its secrets and one space between them', () => {
   const header = signatureHeader([K32, PRIVATE, KOLD], 'msg_a', 1, Buffer.from('{}'));
   expect(header).toMatch(/^v1,\S{44} v1a,\S{88} v1,\S{44}$/);

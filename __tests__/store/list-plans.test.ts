@@ -22,8 +22,10 @@ const DATABASES = {
     /** A search by an index whose range is that of the page. */
     search: (index: string) =>
       new RegExp(`USING (?:COVERING )?INDEX ${index} \\(\\([\\w,]+id\\)>.* AND \\([\\w,]+id\\)<`),
+    /** A message that is looked up by its id. */
+    lookup: /SEARCH m USING PRIMARY KEY \(id=\?\)/,
     /** What merges several ranges, each of a page at most. */
-    merging: /SCAN part\nUSE TEMP B-TREE FOR ORDER BY/g,
+    merging: /SCAN (?:part|merged)\nUSE TEMP B-TREE FOR ORDER BY/g,
   },
   PostgreSQL: {
     open: planPostgres,
@@ -33,11 +35,12 @@ const DATABASES = {
       new RegExp(
         `using ${index} on .*\\n *Index Cond: \\(\\(ROW\\([\\w, ]+id\\) >.* AND \\(ROW\\([\\w, ]+id\\) <`,
       ),
+    lookup: /using hookplane_messages_pkey on hookplane_messages m\n *Index Cond: \(id = d.message_id\)/,
     merging: /Sort(?=(?:\n(?! *->).*)*\n *-> +Append)/g,
   },
 };
 
-describe.each(Object.entries(DATABASES))('%s', (_name, { open, whole, sorted, search, merging }) => {
+describe.each(Object.entries(DATABASES))('%s', (_name, { open, whole, sorted, search, lookup, merging }) => {
   let planned: PlannedStore;
   let endpointId: string;
   beforeAll(async () => {
@@ -93,6 +96,7 @@ describe.each(Object.entries(DATABASES))('%s', (_name, { open, whole, sorted, se
     ])('%s', async (_what, query) => {
       const plans = await list({ ...query, endpointId });
       expect(plans.at(-1)).toMatch(search('hookplane_deliveries_by_endpoint'));
+      expect(plans.at(-1)).toMatch(lookup);
       expectBounded(plans);
     });
   });

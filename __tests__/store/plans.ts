@@ -47,7 +47,10 @@ export async function planSqlite(): Promise<PlannedStore> {
   };
 }
 
-/** Its tables are small, so the planner is told not to read them whole, nor to sort, where there is another way. */
+/**
+ * Its tables are small, so the planner is told not to read them whole, nor to sort, where there is another way. Statements
+ * are planned under the settings of their transactions.
+ */
 export async function planPostgres(): Promise<PlannedStore & { analyze(): Promise<unknown> }> {
   const database = await createDatabase();
   const pool = new Pool({ connectionString: database.url });
@@ -74,10 +77,20 @@ export async function planPostgres(): Promise<PlannedStore & { analyze(): Promis
       statements.length = 0;
       await work();
       const plans: string[] = [];
-      for (const { text, values } of statements.filter(({ text }) => IS_PLANNED.test(text))) {
-        const rows = await database.query(`explain (costs off) ${text}`, values);
+      let isGeneric = false;
+      for (const { text, values } of statements) {
+        if (text.startsWith('begin')) {
+          await database.query('rollback');
+          await database.query(text);
+          isGeneric = text.includes('force_generic_plan');
+        }
+        if (!IS_PLANNED.test(text)) continue;
+        const rows = isGeneric
+          ? await database.query(`explain (costs off, generic_plan) ${text}`)
+          : await database.query(`explain (costs off) ${text}`, values);
         plans.push(rows.map((row) => row['QUERY PLAN']).join('\n'));
       }
+      await database.query('rollback');
       return plans;
     },
   };

@@ -362,6 +362,29 @@ describe('a file that cannot be used', () => {
   });
 });
 
+test('while another process has locked the file, all else of the application goes on', async () => {
+  const file = join(await temporaryFolder(), 'store.sqlite');
+  const store = sqliteStore({ file });
+  onCleanUp('test', 'sender', () => store.close());
+  await store.open();
+  const other = new Database(file);
+  onCleanUp('test', 'receiver', async () => void other.close());
+  other.exec('begin immediate');
+  let ticks = 0;
+  const ticking = setInterval(() => {
+    ticks += 1;
+    // Who waited within the call would never come here, and give up.
+    if (ticks === 20) other.exec('rollback');
+  }, 10);
+  try {
+    const many = Array.from({ length: 30 }, () => addEndpoint(store));
+    expect(new Set((await Promise.all(many)).map(({ id }) => id)).size).toBe(30);
+  } finally {
+    clearInterval(ticking);
+  }
+  expect(ticks).toBeGreaterThanOrEqual(20);
+});
+
 describe('a full disk', () => {
   async function full() {
     const database = databaseOf(await newFile());

@@ -1,5 +1,6 @@
 import type { Actor } from '../model/audit.js';
 import { within } from '../model/deadline.js';
+import { isTenantId } from '../model/tenant.js';
 
 /** What `authorize` is told of a request beside the request itself. */
 export interface AuthorizeInfo {
@@ -131,7 +132,10 @@ function readPublicMessage(decision: object): { publicMessage: string } | undefi
 function readTenantId(decision: object): string | undefined {
   if (!('tenantId' in decision)) return undefined;
   const { tenantId } = decision;
-  if (typeof tenantId === 'string' && tenantId !== '') return tenantId;
+  if (isTenantId(tenantId)) return tenantId;
+  if (typeof tenantId === 'string' && tenantId !== '') {
+    throw malformed('a tenantId that is too long, or holds control characters: no tenant has such an id');
+  }
   throw malformed(
     `a tenantId that is ${kindOf(tenantId)}: it must be a non-empty string; leave the key out for a caller that may see every tenant`,
   );

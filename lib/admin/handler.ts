@@ -108,8 +108,8 @@ export function createControlPlane(sender: Sender, options: AdminHandlerOptions)
   let warned = false;
 
   async function answer(request: Request, context: HostContext, requestId: () => string): Promise<Answer> {
-    const pathname = publicPath(request);
-    const path = context.path === undefined ? pathBelow(basePath, pathname()) : context.path;
+    const url = publicUrl(request);
+    const path = context.path === undefined ? pathBelow(basePath, url().pathname) : context.path;
     const match: Match =
       path === null ? { kind: 'none' } : router.match(context.method ?? request.method, path);
 
@@ -143,7 +143,7 @@ export function createControlPlane(sender: Sender, options: AdminHandlerOptions)
     }
     const scope = scopeOf(sender, verdict, route, requestId);
     route.before?.({ scope, params });
-    const query = readQuery(route, context.search ?? new URL(request.url).search);
+    const query = readQuery(route, context.search ?? url().search);
     const sent = readHeaders(route, request.headers);
     const result = await route.run({
       scope,
@@ -152,13 +152,17 @@ export function createControlPlane(sender: Sender, options: AdminHandlerOptions)
       query,
       headers: sent,
       body: await readBody(route, body),
-      openApi: () => openApi(mountOf(pathname(), path ?? '')),
+      openApi: () => openApi(mountOf(url().pathname, path ?? '')),
     });
     const headers =
       result.createdId === undefined
         ? undefined
         : {
-            location: locationOf(result.createdId, pathname(), context.path !== undefined || basePath !== ''),
+            location: locationOf(
+              result.createdId,
+              url().pathname,
+              context.path !== undefined || basePath !== '',
+            ),
           };
     return result.text === undefined
       ? jsonAnswer(result.status, result.body, headers)
@@ -227,11 +231,11 @@ async function readBody(route: Route, body: SharedBody): Promise<Record<string, 
   return value ?? {};
 }
 
-/** The path of the URL, for the few requests that need it: parsing a URL takes longer than routing does. */
-function publicPath(request: Request): () => string {
-  let known: string | undefined;
+/** The URL, for the requests that need it: parsing it takes longer than routing does. */
+function publicUrl(request: Request): () => URL {
+  let known: URL | undefined;
   return () => {
-    known ??= new URL(request.url).pathname;
+    known ??= new URL(request.url);
     return known;
   };
 }

@@ -4,6 +4,7 @@ import type { AttemptStatus } from '../model/message.js';
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../model/page.js';
 import { STATS_INTERVALS, type StatsInterval } from '../model/stats.js';
 import { tenantId } from '../model/tenant.js';
+import { wording } from '../model/wording.js';
 import type { QueryParameter, Route } from './route.js';
 
 const limit = z
@@ -95,7 +96,7 @@ export function readQuery(route: Route, search: string): Record<string, unknown>
     const parts = parameter.many ? texts.flatMap((text) => text.split(',')) : texts;
     if (parts.length > MAX_VALUES) throw invalid(`${name} has more than ${MAX_VALUES} values`);
     const values = parts.map((text) => {
-      const read = parameter.schema.safeParse(text);
+      const read = parameter.schema.safeParse(text, { error: wording });
       if (!read.success) throw invalid(`${name} ${read.error.issues[0]!.message}`);
       return read.data;
     });

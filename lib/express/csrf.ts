@@ -1,8 +1,12 @@
 import { createCrossSiteGuard, type CrossSiteOptions } from '../admin/authorizers/cross-site.js';
+import { invalidOptions } from '../admin/authorizers/invalid-options.js';
+import { type KnownKeys, unknownKey } from '../model/known-keys.js';
 import type { HostRequest } from './target.js';
 
 /** What Express has on a request beside what every host has. */
 type ExpressRequest = HostRequest & { app?: { get?: (setting: string) => unknown } };
+
+const OPTIONS: KnownKeys<CrossSiteOptions> = { trustedOrigins: true, csrf: true };
 
 /** Whether a request that was authenticated by a cookie has to be refused. */
 export type CsrfGuard = (request: Request, req: HostRequest) => boolean;
@@ -13,6 +17,8 @@ export type CsrfGuard = (request: Request, req: HostRequest) => boolean;
  * @throws HookplaneError `INVALID_OPTIONS`
  */
 export function createCsrfGuard(options: CrossSiteOptions, where: string): CsrfGuard {
+  const problem = unknownKey(options, OPTIONS);
+  if (problem !== null) throw invalidOptions(where)(`the second argument ${problem}`);
   const isCrossSite = createCrossSiteGuard(options, where);
   return (request, req) => isAmbient(request.headers) && isCrossSite(request, forwardedHost(req));
 }

@@ -30,7 +30,7 @@ export function toFetchRequest(
   };
   if (body) Object.assign(init, { body: body.bytes.stream(), duplex: 'half' });
   const request = new HostedRequest(publicUrl(req, target), init, res);
-  if (body) withBytes(request, body.bytes);
+  withBytes(request, body?.bytes ?? null);
   if (refused) Object.defineProperty(request, 'method', { value: method });
   return request;
 }

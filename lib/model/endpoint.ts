@@ -73,10 +73,10 @@ export const filterClause = z
     path: ['equals'],
     message: 'is required',
   });
-export const filter = z.union([
-  z.array(filterClause).min(1, 'must hold at least one clause').max(32),
-  filterClause,
-]);
+export const filter = z.union(
+  [z.array(filterClause).min(1, 'must hold at least one clause').max(32), filterClause],
+  'must be a clause, or a list of clauses',
+);
 
 export const retrySchedule = z.strictObject({
   delaysSeconds: z

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type ErrorCode, type Issue, validationError } from './errors.js';
+import { wording } from './wording.js';
 
 /** Names that reach an object's prototype in careless code; refused as keys wherever a caller's object is kept. */
 const FORBIDDEN_KEYS = new Set(['__proto__', 'constructor', 'prototype']);
@@ -57,7 +58,7 @@ export function parseInput<S extends z.ZodType>(
   unknownField: (name: string) => string = () => `is not a field of ${what.toLowerCase()}`,
 ): z.output<S> {
   const forbidden = isPlainObject(value) ? Object.keys(value).filter((key) => isForbiddenKey(key)) : [];
-  const parsed = schema.safeParse(value);
+  const parsed = schema.safeParse(value, { error: wording });
   if (parsed.success && forbidden.length === 0) return parsed.data;
   const issues = (parsed.error?.issues ?? []).flatMap((issue) => toIssues(issue, unknownField));
   const seen = new Set(issues.map((issue) => issue.path));
@@ -75,16 +76,13 @@ function toIssues(issue: z.core.$ZodIssue, unknownField: (name: string) => strin
     }));
   }
   if (issue.code === 'invalid_union') {
-    // The branch that got furthest says the most.
-    const branches = issue.errors.map((branch) => branch.flatMap((inner) => toIssues(inner, unknownField)));
-    const best = branches
-      .filter((branch) => branch.some((inner) => inner.path !== ''))
+    // The branch that got furthest says the most; one that wants another kind of value says nothing.
+    const best = issue.errors
+      .filter((branch) => branch.some(({ code, path: at }) => code !== 'invalid_type' || at.length > 0))
+      .map((branch) => branch.flatMap((inner) => toIssues(inner, unknownField)))
       .sort((a, b) => a.length - b.length)[0];
     if (best)
       return best.map((inner) => ({ ...inner, path: [...path, inner.path].filter(Boolean).join('.') }));
   }
-  const message = issue.message.endsWith('received undefined')
-    ? 'is required'
-    : issue.message.replace(/^Invalid input: /, '');
-  return [{ path: path.join('.'), message }];
+  return [{ path: path.join('.'), message: issue.message }];
 }

@@ -16,3 +16,7 @@ export const tenantId = z
   .min(1)
   .max(255)
   .regex(/^[^\p{Cc}\p{Cs}]*$/u, 'must hold no control characters and no lone surrogates');
+
+export function isTenantId(value: unknown): value is string {
+  return tenantId.safeParse(value).success;
+}

@@ -73,6 +73,7 @@ export class HookplaneModule implements NestModule {
         adapter: this.host.httpAdapter,
         globalPrefix: this.config.getGlobalPrefix(),
         useGlobalPrefix,
+        versioning: this.config.getVersioning(),
       });
     }
   }

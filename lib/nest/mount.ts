@@ -1,4 +1,4 @@
-import type { MiddlewareConsumer } from '@nestjs/common';
+import { type MiddlewareConsumer, type VersioningOptions, VersioningType } from '@nestjs/common';
 import type { AbstractHttpAdapter } from '@nestjs/core';
 import type { NodeMiddleware } from '../express/index.js';
 import { type HostRequest, parseTarget } from '../express/target.js';
@@ -9,6 +9,8 @@ export interface MountPlace {
   /** The application's; empty when it has none. */
   globalPrefix: string;
   useGlobalPrefix: boolean;
+  /** The application's; absent when it has none. */
+  versioning?: VersioningOptions | undefined;
 }
 
 /**
@@ -18,12 +20,18 @@ export interface MountPlace {
 export function mountMiddleware(
   middleware: NodeMiddleware,
   path: string,
-  { consumer, adapter, globalPrefix, useGlobalPrefix }: MountPlace,
+  { consumer, adapter, globalPrefix, useGlobalPrefix, versioning }: MountPlace,
 ): void {
   const prefix = globalPrefix.replace(/^\/|\/$/g, '');
   const isPrefixed = prefix !== '' && useGlobalPrefix;
   const isFastify = adapter.getType() === 'fastify';
-  const mounted = isFastify ? onlyBelow(isPrefixed ? `/${prefix}${path}` : path, middleware) : middleware;
+  const base = isPrefixed ? `/${prefix}` : '';
+  const mounted = isFastify
+    ? onlyBelow(base + path, middleware)
+    : exceptAt(
+        defaultVersionPaths(versioning).map((version) => base + version + path),
+        middleware,
+      );
   // Nest puts the prefix before whatever a consumer is given. Out of the prefix the middleware of modules does not
   // reach either, so that there is none to stand behind.
   if (prefix !== '' && !isPrefixed) adapter.use(path, mounted);
@@ -34,6 +42,32 @@ export function mountMiddleware(
 function fastifyWildcard(adapter: AbstractHttpAdapter): string {
   const { version } = adapter.getInstance<{ version: string }>();
   return /^[1-4]\./.test(version) ? '(.*)' : '{/*below}';
+}
+
+/** What stands before the paths of routes that name no version themselves, where versions are in the path. */
+function defaultVersionPaths(versioning: VersioningOptions | undefined): string[] {
+  if (versioning?.type !== VersioningType.URI) return [];
+  const { prefix = 'v', defaultVersion = [] } = versioning;
+  return [defaultVersion]
+    .flat()
+    .filter((version) => typeof version === 'string')
+    .map((version) => `/${prefix === false ? '' : prefix}${version}`);
+}
+
+/**
+ * On Express, Nest mounts middleware below its default versions as well. A second path to the control plane is one that
+ * no rule of a proxy for the first one covers. An application within another has more before these paths.
+ */
+function exceptAt(bases: string[], middleware: NodeMiddleware): NodeMiddleware {
+  if (bases.length === 0) return middleware;
+  return async (req, res, next) => {
+    const mountedAt = (req as HostRequest).baseUrl;
+    const isOther =
+      typeof mountedAt === 'string' &&
+      bases.some((base) => mountedAt.toLowerCase().endsWith(base.toLowerCase()));
+    if (isOther) next?.();
+    else await middleware(req, res, next);
+  };
 }
 
 /**

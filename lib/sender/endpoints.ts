@@ -67,14 +67,16 @@ export function endpointOperations(
     async update(id, input) {
       const store = await core.ready();
       // Whether there is such an endpoint comes first, so that a wrong body says nothing about a foreign one.
-      if (!(await store.endpoints.get(tenant, id))) endpointNotFound(id);
+      const endpoint = (await store.endpoints.get(tenant, id)) ?? endpointNotFound(id);
       const fields = readEndpoint(endpointUpdate, input, urlIssues(core, textOf(input, 'url')));
+      const names = fieldNames(fields);
+      if (names.length === 0) return endpoint;
       const updated = await store.endpoints.update(
         tenant,
         id,
         settingsOf(core, fields),
         now(),
-        audit?.('endpoints.update', id, fieldNames(fields)),
+        audit?.('endpoints.update', id, names),
       );
       core.recall();
       return updated ?? endpointNotFound(id);

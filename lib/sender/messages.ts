@@ -8,7 +8,7 @@ import type { TenantScope } from '../store/store.js';
 import { type Auditor, fieldNames } from './audit.js';
 import type { SenderCore } from './core.js';
 import { decodeCursor, encodeCursor, type Listing, pageLimit } from './cursor.js';
-import { messageNotFound, narrowTenant, timeRange } from './scope-rules.js';
+import { messageNotFound, namedOf, narrowTenant, timeRange } from './scope-rules.js';
 import type { Outgoing } from './routing.js';
 import { traceSend, traceSendSync } from './tracing.js';
 
@@ -86,8 +86,8 @@ export function messageOperations(
         tenant: narrowTenant(tenant, tenantId),
         after: decodeCursor(listing, request.cursor),
         limit: pageLimit(request.limit),
-        types,
-        statuses,
+        types: namedOf('types', types),
+        statuses: namedOf('statuses', statuses),
         ...timeRange(since, until),
         endpointId,
       };

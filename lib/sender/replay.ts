@@ -16,6 +16,7 @@ import { decodeCursor, encodeCursor, type Listing, pageLimit } from './cursor.js
 import { assertActive, endpointNotFound, messageNotFound } from './scope-rules.js';
 
 const WHAT = 'The replay';
+const RECONCILE = 'The reconcile request';
 const unknownField = () => 'is not a field of this request';
 
 export function replayOperations(
@@ -107,7 +108,7 @@ export function replayOperations(
     if (typeIssues.length > 0) throw validationError('REPLAY_VALIDATION', WHAT, typeIssues);
     const { endpointId, since, until, types, status } = input;
     const listing: Listing = { name: 'replay', filters: { endpointId, since, until, types, status } };
-    const walk = readWalk(listing, input, now());
+    const walk = readWalk(WHAT, listing, input, now());
     const store = await core.ready();
     const endpoint = (await store.endpoints.get(tenant, endpointId)) ?? endpointNotFound(endpointId);
     assertActive(endpoint);
@@ -138,16 +139,10 @@ export function replayOperations(
     },
 
     async reconcile(request) {
-      const input = parseInput(
-        reconcileInput,
-        request,
-        'REPLAY_VALIDATION',
-        'The reconcile request',
-        unknownField,
-      );
+      const input = parseInput(reconcileInput, request, 'REPLAY_VALIDATION', RECONCILE, unknownField);
       const { endpointId, since, until } = input;
       const listing: Listing = { name: 'reconcile', filters: { endpointId, since, until } };
-      const walk = readWalk(listing, input, now());
+      const walk = readWalk(RECONCILE, listing, input, now());
       const store = await core.ready();
       const endpoint = (await store.endpoints.get(tenant, endpointId)) ?? endpointNotFound(endpointId);
       const wanted = (row: RangeRow) => !row.delivery?.everDelivered;
@@ -237,6 +232,7 @@ interface WalkInput {
 
 /** The range of a walk, and where in it this page begins. */
 function readWalk(
+  what: string,
   listing: Listing,
   input: WalkInput,
   now: number,
@@ -252,7 +248,7 @@ function readWalk(
   const end = input.until === undefined ? undefined : read('until', input.until);
   if (issues.length === 0 && end !== undefined && since > end)
     issues.push({ path: 'since', message: 'is after until' });
-  if (issues.length > 0) throw validationError('REPLAY_VALIDATION', WHAT, issues);
+  if (issues.length > 0) throw validationError('REPLAY_VALIDATION', what, issues);
   const limit = pageLimit(input.limit);
   const after = decodeCursor(listing, input.cursor);
   // Without an end the walk covers what had been sent when it began, so that it ends though sends go on.

@@ -29,6 +29,18 @@ export function narrowTenant(tenant: TenantScope, wanted: string | undefined): T
   return tenant ?? wanted;
 }
 
+/**
+ * What a list is narrowed to, if it is. Nothing to narrow it to is as likely a slip as a wish for everything.
+ * @throws HookplaneError `INVALID_QUERY`
+ */
+export function namedOf<Name>(
+  field: string,
+  names: readonly Name[] | undefined,
+): readonly Name[] | undefined {
+  if (names?.length !== 0) return names;
+  throw new HookplaneError('INVALID_QUERY', `${field} must not be empty: leave it out for all of them`);
+}
+
 /** @throws HookplaneError `ENDPOINT_DISABLED` */
 export function assertActive(endpoint: Endpoint): void {
   if (endpoint.status === 'active') return;

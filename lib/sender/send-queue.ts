@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import type { Endpoint } from '../model/endpoint.js';
 import { idempotencyConflict, tenantDeleted } from '../model/errors.js';
 import type { Message, SentMessage } from '../model/message.js';
-import type { InsertedMessage, NewMessage, SendingStore, Store } from '../store/store.js';
+import type { InsertedMessage, LeasedDelivery, NewMessage, SendingStore, Store } from '../store/store.js';
+import type { Dispatcher } from './delivery/dispatcher.js';
 import { createInTurn, type InTurn } from './in-turn.js';
 import type { ResolvedOptions } from './options.js';
 import { askHooks, askHooksSync, matcher, matching, type Outgoing } from './routing.js';
@@ -32,7 +33,7 @@ export function createSendQueue(
   options: ResolvedOptions,
   tally: Tally,
   ready: () => Promise<Store>,
-  wake: () => void,
+  { wake, offer }: Pick<Dispatcher, 'wake' | 'offer'>,
 ): SendQueue {
   let waiting: Waiting[] = [];
   let flushing = false;
@@ -65,25 +66,42 @@ export function createSendQueue(
   async function flush(batch: readonly Waiting[]): Promise<void> {
     const store = await ready();
     const unmatched = batch.filter(({ endpointIds }) => !endpointIds).map(({ message }) => message);
-    const matched = await matcher(sendingOn(store).ofTenant, unmatched);
+    const matched = await matcher((tenantId) => store.endpoints.ofTenant(tenantId), unmatched);
     const routed: { each: Waiting; message: NewMessage }[] = [];
     for (const each of batch) {
       const endpointIds = each.endpointIds ?? route(each, matched(each.message));
       if (endpointIds) routed.push({ each, message: toStore(each.message, endpointIds) });
     }
     if (routed.length === 0) return;
-    const inserted = count(
-      await store.messages.insert(
-        routed.map(({ message }) => message),
-        false,
-      ),
+    const inserted = await insert(
+      store,
+      routed.map(({ message }) => message),
+      false,
     );
-    wake();
     for (const [index, { each }] of routed.entries()) {
       const result = inserted[index]!;
       if (result.outcome === 'conflict') each.reject(idempotencyConflict(each.message.idempotencyKey));
       else if (result.outcome === 'refused') each.reject(tenantDeleted());
       else each.resolve(sent(result));
+    }
+  }
+
+  /** In a transaction of the store's own; the worker of this process begins at once with what it has requests for. */
+  async function insert(
+    store: Store,
+    messages: readonly NewMessage[],
+    allOrNone: boolean,
+  ): Promise<InsertedMessage[]> {
+    const owed = messages.reduce((sum, { endpointIds }) => sum + endpointIds.length, 0);
+    const offered = owed > 0 ? offer(owed) : undefined;
+    let leased: LeasedDelivery[] = [];
+    try {
+      const inserted = count(await store.messages.insert(messages, allOrNone, offered?.lease));
+      leased = inserted.flatMap((result) => (result.outcome === 'stored' ? result.leased : []));
+      if (leased.length < owed) wake();
+      return inserted;
+    } finally {
+      offered?.take(leased);
     }
   }
 
@@ -107,7 +125,7 @@ export function createSendQueue(
       const endpointIds = (await askHooks(options, message, endpoints)) ?? endpoints.map(({ id }) => id);
       return toStore(message, endpointIds);
     });
-    return allSent(count(await store.insert(await Promise.all(routed))));
+    return allSent(await store.insert(await Promise.all(routed)));
   }
 
   async function sendAll(messages: readonly Outgoing[], transaction?: object): Promise<SentMessage[]> {
@@ -118,11 +136,14 @@ export function createSendQueue(
         inTurn = createInTurn();
         turns.set(transaction, inTurn);
       }
-      return inTurn(() => store.within(transaction, (within) => storeAll(within, messages)));
+      return inTurn(() =>
+        store.within(transaction, (within) =>
+          storeAll({ ...within, insert: async (all) => count(await within.insert(all)) }, messages),
+        ),
+      );
     }
-    const result = await storeAll(sendingOn(store), messages);
-    wake();
-    return result;
+    const ofTenant = (tenantId: string | null) => store.endpoints.ofTenant(tenantId);
+    return storeAll({ ofTenant, insert: (all) => insert(store, all, true) }, messages);
   }
 
   return {
@@ -152,14 +173,6 @@ export function createSendQueue(
         setImmediate(wake);
       }
     },
-  };
-}
-
-/** In a transaction of the store's own. */
-function sendingOn({ endpoints, messages }: Store): SendingStore {
-  return {
-    ofTenant: (tenantId) => endpoints.ofTenant(tenantId),
-    insert: (all) => messages.insert(all, true),
   };
 }
 

@@ -2,6 +2,7 @@ import { MAX_TIMEOUT_MS } from '../model/endpoint.js';
 import { HookplaneError } from '../model/errors.js';
 import { createId } from '../model/ids.js';
 import type { SenderScope } from '../model/scope.js';
+import { isTenantId } from '../model/tenant.js';
 import type { Store, TenantScope } from '../store/store.js';
 import { type Auditor, auditOperations, createAuditor, type ScopeCaller } from './audit.js';
 import type { SenderCore } from './core.js';
@@ -102,6 +103,7 @@ export function createEngine(given: SenderOptions): Sender {
       connectionsPerOrigin: options.concurrency,
     });
   const wake = () => worker?.dispatcher.wake();
+  const offer = (deliveries: number) => worker?.dispatcher.offer(deliveries);
   const sweeper = createSweeper({ store, options, events, tally, isWorker: () => worker !== null });
   const core: SenderCore = {
     options,
@@ -112,7 +114,7 @@ export function createEngine(given: SenderOptions): Sender {
     wake,
     recall: () => worker?.dispatcher.recall(),
     sweep: () => sweeper.begin(),
-    queue: createSendQueue(options, tally, ready, wake),
+    queue: createSendQueue(options, tally, ready, { wake, offer }),
     tester: createTester(options, secrets, tracing, connect),
     countInTurn: createInTurn(),
     // The longest deadline of an attempt, and a lease to settle it in.
@@ -206,7 +208,7 @@ export function createEngine(given: SenderOptions): Sender {
     start: () => inTurn(start),
     stop: ({ drainMs = DRAIN_MS } = {}) => inTurn(() => stop(drainMs)),
     forTenant(tenantId) {
-      if (typeof tenantId !== 'string' || tenantId === '') {
+      if (!isTenantId(tenantId)) {
         throw new HookplaneError('TENANT_VALIDATION', 'forTenant needs the id of a tenant');
       }
       return createScope(core, tenantId);
@@ -214,7 +216,7 @@ export function createEngine(given: SenderOptions): Sender {
     forCaller(caller) {
       const { tenantId } = caller;
       // The key alone makes the difference: `tenantId: user.orgId` must not see everything for want of an orgId.
-      if ('tenantId' in caller && (typeof tenantId !== 'string' || tenantId === '')) {
+      if ('tenantId' in caller && !isTenantId(tenantId)) {
         throw new HookplaneError(
           'TENANT_VALIDATION',
           'forCaller needs the id of a tenant; leave tenantId out for a caller that may see every tenant',

@@ -5,6 +5,7 @@ import { jsonObject, parseInput } from '../model/input.js';
 import { rateLimitSetting } from '../model/rate-limit.js';
 import type { TenantOperations } from '../model/scope.js';
 import { tenantId } from '../model/tenant.js';
+import { wording } from '../model/wording.js';
 import type { TenantScope } from '../store/store.js';
 import { type Auditor, createAuditor } from './audit.js';
 import type { SenderCore } from './core.js';
@@ -26,7 +27,7 @@ export function tenantOperations(
   }
 
   function assertId(id: string): void {
-    const parsed = tenantId.safeParse(id);
+    const parsed = tenantId.safeParse(id, { error: wording });
     if (parsed.success) return;
     throw validationError('TENANT_VALIDATION', 'The tenant', [
       { path: 'id', message: parsed.error.issues[0]!.message },

@@ -8,7 +8,7 @@ import type {
 } from '../model/message.js';
 import type { Position } from '../model/page.js';
 import type { NewAuditEntry } from './audit.js';
-import type { LeasedDelivery, TenantScope } from './outbox.js';
+import type { LeasedDelivery, SendLease, TenantScope } from './outbox.js';
 import type { PageOf, PageQuery } from './page.js';
 
 export interface NewMessage {
@@ -32,7 +32,9 @@ export interface NewMessage {
 }
 
 export type InsertedMessage =
-  | { outcome: 'stored' | 'duplicate'; message: Message }
+  /** `leased` are those of its deliveries that a lease was asked for and that nothing keeps from being made at once. */
+  | { outcome: 'stored'; message: Message; leased: LeasedDelivery[] }
+  | { outcome: 'duplicate'; message: Message }
   | { outcome: 'conflict'; messageId: string }
   | { outcome: 'refused' };
 
@@ -74,8 +76,11 @@ export interface MessageStore {
    * is not stored: `duplicate` when the fingerprint is the same, `conflict` when it is not. Nor is one whose tenant was
    * deleted after it was made: `refused`. With `allOrNone`, a conflict and a refusal keep every message from being
    * stored.
+   *
+   * With `lease`, deliveries are stored leased, as many as it gives to lanes in which nothing is due and which have no
+   * limit: what was sent when there is nothing else to do is delivered without being looked for.
    */
-  insert(messages: readonly NewMessage[], allOrNone: boolean): Promise<InsertedMessage[]>;
+  insert(messages: readonly NewMessage[], allOrNone: boolean, lease?: SendLease): Promise<InsertedMessage[]>;
   get(tenant: TenantScope, id: string): Promise<StoredMessage | null>;
   /** The tenant a message belongs to, and whether it can be sent again; null when there is no such message in scope. */
   owner(tenant: TenantScope, id: string): Promise<{ tenantId: string | null; expunged: boolean } | null>;

@@ -23,6 +23,8 @@ export interface Lane {
   rateUsed: BucketTime;
   tenantRateLimit: RateLimit | null;
   tenantRateUsed: BucketTime;
+  /** How many it has to give; absent where nobody has counted. */
+  waiting?: number;
 }
 
 /** How many each lane may take now; and when a lane that may not could next. */
@@ -41,6 +43,12 @@ export interface LeaseRequest {
   share(lanes: readonly Lane[]): Shares;
 }
 
+/** What a send asks for that has messages to store and requests that are free. */
+export interface SendLease extends LeaseRequest {
+  owner: string;
+  now: number;
+}
+
 /** Names a lease. The fence grows with every lease of a delivery; a settlement under an older one is refused. */
 export interface LeaseKey {
   messageId: string;
@@ -48,7 +56,7 @@ export interface LeaseKey {
   fence: number;
 }
 
-/** What a worker has to say and to ask, in one transaction. */
+/** What a worker has to say and to ask, in one transaction, or in two: see `apart`. */
 export interface Turn {
   owner: string;
   now: number;
@@ -59,6 +67,11 @@ export interface Turn {
   release: readonly LeaseKey[];
   /** What to take; null takes nothing. */
   lease: LeaseRequest | null;
+  /**
+   * Whether what is settled changes nothing for what is leased: all of it was delivered, to endpoints that were well and
+   * have no bound on what is in flight. A store may then settle and lease at the same time.
+   */
+  apart: boolean;
 }
 
 /** A delivery that this worker alone may attempt until its lease ends. */

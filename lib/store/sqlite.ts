@@ -1,16 +1,14 @@
-import { setTimeout } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { HookplaneError } from '../model/errors.js';
 import type { SqlDialect } from './sql/dialect.js';
 import { createSqlStore } from './sql/sql-store.js';
 import { connectSqlite } from './sql/sqlite-connection.js';
+import { createWhenUnlocked, LOCK_TIMEOUT_MS, WAIT_IN_CALL_MS } from './sql/sqlite-lock.js';
 import type { BetterSqlite3Database } from './sql/sqlite-statements.js';
 import type { ColumnKind } from './sql/steps.js';
 import type { Store } from './store.js';
 
 export type { BetterSqlite3Database } from './sql/sqlite-statements.js';
-
-const LOCK_TIMEOUT_MS = 5000;
 
 interface SqliteSettings {
   /**
@@ -62,7 +60,8 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
       try {
         // Every time: a WAL database that is opened again runs with `normal` unless it is told otherwise, and an
         // acknowledged send could then vanish in a power failure.
-        await switchToWal(database);
+        // Of several processes that find an empty file at once, all but one are refused the switch without any wait.
+        await createWhenUnlocked(LOCK_TIMEOUT_MS)(() => database.pragma('journal_mode = WAL'));
         database.pragma(`synchronous = ${synchronous}`);
         // A page that changes often is copied into the database once in 16 MB of log instead of once in 4.
         database.pragma('wal_autocheckpoint = 4000');
@@ -75,24 +74,6 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
   });
 }
 
-/**
- * Of several processes that find an empty file at once, all but one are refused the switch, without the wait that any
- * other statement makes for a lock.
- */
-async function switchToWal(database: BetterSqlite3Database): Promise<void> {
-  const end = performance.now() + LOCK_TIMEOUT_MS;
-  for (;;) {
-    try {
-      database.pragma('journal_mode = WAL');
-      return;
-    } catch (error) {
-      if (!String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY') || performance.now() > end)
-        throw error;
-    }
-    await setTimeout(10);
-  }
-}
-
 async function openFile(file: string): Promise<BetterSqlite3Database> {
   let Database: new (file: string, options: { timeout: number }) => BetterSqlite3Database;
   try {
@@ -103,7 +84,7 @@ async function openFile(file: string): Promise<BetterSqlite3Database> {
     });
   }
   try {
-    return new Database(file, { timeout: LOCK_TIMEOUT_MS });
+    return new Database(file, { timeout: WAIT_IN_CALL_MS });
   } catch (cause) {
     const { code, message } = cause as { code?: unknown; message?: unknown };
     if (code === 'ERR_DLOPEN_FAILED' || /bindings file/.test(String(message))) {

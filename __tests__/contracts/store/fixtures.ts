@@ -106,6 +106,7 @@ export function turn(store: Store, given: Partial<Turn>): Promise<TurnResult> {
     news: [],
     release: [],
     lease: null,
+    apart: false,
     ...given,
   });
 }

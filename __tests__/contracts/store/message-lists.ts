@@ -55,6 +55,32 @@ export function messageListContract(store: () => Store): void {
     }
   });
 
+  test('is in order and whole over pages of any size where it is of several types and states', async () => {
+    const { id: endpointId } = await addEndpoint(store(), { tenantId: 'acme' });
+    const messages = Array.from({ length: 24 }, (_, index) =>
+      newMessage(index % 2 === 0 ? [endpointId] : [], {
+        tenantId: 'acme',
+        type: ['a', 'b', 'c'][index % 3]!,
+        createdAt: T0 + Math.floor(index / 5),
+      }),
+    );
+    await store().messages.insert(messages, true);
+    // Ids begin with the time, so their order is that of (time, id).
+    const newest = (...types: string[]) =>
+      messages.filter(({ type }) => types.includes(type)).sort((a, b) => (a.id < b.id ? 1 : -1));
+    const owed = newest('a', 'c').filter(({ endpointIds }) => endpointIds.length > 0);
+    const idsOf = (rows: readonly { id: string }[]) => rows.map(({ id }) => id);
+    for (const tenant of [undefined, 'acme']) {
+      for (const limit of [1, 2, 5, 24]) {
+        expect(await ids({ tenant, types: ['b', 'none', 'a'] }, limit)).toEqual(idsOf(newest('a', 'b')));
+        const statuses: MessageQuery['statuses'] = ['unrouted', 'failed', 'pending'];
+        expect(await ids({ tenant, statuses }, limit)).toEqual(idsOf(newest('a', 'b', 'c')));
+        const all: Partial<MessageQuery> = { tenant, types: ['a', 'c'], statuses, endpointId };
+        expect(await ids(all, limit)).toEqual(idsOf(owed));
+      }
+    }
+  });
+
   describe('narrowed', () => {
     let endpointId: string;
     let made: Record<'delivered' | 'failed' | 'pending' | 'unrouted', string>;
@@ -138,6 +164,39 @@ export function messageListContract(store: () => Store): void {
           next: null,
         });
       }
+    });
+
+    test('a page goes by the filter that gets farthest back where none leaves little', async () => {
+      const newer = Array.from({ length: MANY }, () =>
+        newMessage([], { tenantId: 'acme', type: 'other', createdAt: T0 + 2 * MANY }),
+      );
+      await store().messages.insert(newer, true);
+      const found = await page({ types: ['invoice.paid'], statuses: ['unrouted'] });
+      expect(found.rows.map(({ type }) => type)).toEqual(Array(5).fill('invoice.paid'));
+    });
+
+    test('a page of several types goes over no more rows than one of a single type', async () => {
+      const query: Partial<MessageQuery> = {
+        types: ['none', 'invoice.paid', 'rare', 'other'],
+        statuses: ['delivered'],
+      };
+      for (const tenant of [undefined, 'acme']) {
+        const pages: string[][] = [];
+        await walk(async (after) => {
+          const found = await page({ ...query, tenant, after });
+          pages.push(found.rows.map(({ id }) => id));
+          return found;
+        });
+        // A quarter of 1000 rows each, of the one type that has as many.
+        expect(pages).toEqual([[], [], [], [], [wanted]]);
+      }
+    });
+
+    test('a page may be full, of however many types', async () => {
+      const types = ['invoice.paid', ...Array.from({ length: 19 }, (_, index) => `none.${index}`)];
+      const found = await page({ types, statuses: ['unrouted', 'delivered'], limit: 100 });
+      expect(found.rows).toHaveLength(100);
+      expect(await ids({ types, statuses: ['unrouted', 'delivered'] })).toHaveLength(MANY);
     });
 
     test('a page is whole where one of the filters leaves little', async () => {

@@ -1,4 +1,4 @@
-import type { NewMessage, Removal, Store } from '../../../lib/store/store.js';
+import type { InsertedMessage, NewMessage, Removal, Store } from '../../../lib/store/store.js';
 import {
   addEndpoint,
   addMessage,
@@ -159,10 +159,11 @@ export function messageRetentionContract(store: () => Store): void {
     test('outlives a message that is removed within a day, and answers what it was', async () => {
       const message = keyed({ channels: ['a'] });
       const [stored] = await insert(message);
-      expect(stored).toMatchObject({ outcome: 'stored' });
+      const { leased: _, ...record } = stored as Extract<InsertedMessage, { outcome: 'stored' }>;
+      expect(record).toMatchObject({ outcome: 'stored' });
       expect((await remove(T0, T0 + DAY - 1)).removed).toBe(1);
       expect(await isThere(message.id)).toBe(false);
-      expect(await insert(keyed())).toEqual([{ ...stored, outcome: 'duplicate' }]);
+      expect(await insert(keyed())).toEqual([{ ...record, outcome: 'duplicate' }]);
       expect(await insert(keyed({ fingerprint: 'b' }))).toEqual([
         { outcome: 'conflict', messageId: message.id },
       ]);

@@ -49,7 +49,7 @@ export function messageStoreContract(store: () => Store): void {
         createdAt: '2026-05-01T12:00:00.000Z',
         expiresAt: '2026-05-01T12:00:01.234Z',
       };
-      expect(inserted).toEqual({ outcome: 'stored', message: record });
+      expect(inserted).toEqual({ outcome: 'stored', message: record, leased: [] });
       const kept = await store().messages.get('acme', message.id);
       expect(kept?.message).toEqual(record);
       expect(kept?.payload).toBe(message.payload);

@@ -23,6 +23,40 @@ export function settleContract(store: () => Store): void {
     return (await store().messages.attempts(query))?.rows;
   };
 
+  describe('what stands apart from what is leased', () => {
+    const leaseAll = { leaseMs: LEASE_MS, share: each() };
+
+    test('is settled as anything, and other deliveries are leased', async () => {
+      const { id } = await addEndpoint(store());
+      const [first, second] = await addMessages(store(), id, 2);
+      const leased = await lease(store(), { share: each(1) });
+      const settlements = leased.map((one) => settlementOf(one));
+      const result = await turn(store(), { now: T0 + 1, settlements, lease: leaseAll, apart: true });
+      expect(result).toMatchObject({ refused: [], leased: [{ messageId: second }] });
+      expect(await statusOf(store(), first!)).toBe('delivered');
+      expect(await attemptsOf(first!)).toHaveLength(1);
+    });
+
+    test('is not leased again though its lease has run out meanwhile', async () => {
+      const { id } = await addEndpoint(store());
+      const messageId = await addMessage(store(), [id]);
+      const settlements = (await lease(store())).map((one) => settlementOf(one));
+      const late = { now: T0 + LEASE_MS, settlements, lease: leaseAll, apart: true };
+      expect(await turn(store(), late)).toMatchObject({ refused: [], leased: [] });
+      expect(await statusOf(store(), messageId)).toBe('delivered');
+    });
+
+    test('keeps nothing else that its owner has lost sight of from being leased again', async () => {
+      const { id } = await addEndpoint(store());
+      await addMessages(store(), id, 2);
+      const [known, lost] = await lease(store(), { now: T0 + 1 });
+      const settlements = [settlementOf(known!)];
+      const late = { now: T0 + 1 + LEASE_MS, settlements, lease: leaseAll, apart: true };
+      const { messageId } = lost!;
+      expect(await turn(store(), late)).toMatchObject({ refused: [], leased: [{ messageId, fence: 2 }] });
+    });
+  });
+
   test('a delivery that is delivered is finished, with its attempt', async () => {
     const { id } = await addEndpoint(store());
     const messageId = await addMessage(store(), [id]);

@@ -16,7 +16,7 @@ export async function open({ endpoints, concurrency, delivered, store, folder, p
   });
   await sender.start();
   for (const [index, url] of endpoints.entries()) {
-    await sender.endpoints.create({ url, types: [`${TYPE}.${index}`], maxInFlight: concurrency });
+    await sender.endpoints.create({ url, types: [`${TYPE}.${index}`] });
   }
   sender.on('attempt', ({ attempt }) => {
     if (attempt.status === 'succeeded') delivered();

@@ -73,3 +73,14 @@ export function createAhead(concurrency: number) {
       }),
   };
 }
+
+const MIN_GATHER_MS = 10;
+const MAX_GATHER_MS = 30;
+
+/**
+ * How long what has ended may wait to be settled together with more, while its requests are used for what was leased in
+ * advance: longer where a turn takes long.
+ */
+export function gatherMs(turnMs: number): number {
+  return Math.min(Math.max(MIN_GATHER_MS, 3 * turnMs), MAX_GATHER_MS);
+}

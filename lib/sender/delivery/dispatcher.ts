@@ -4,23 +4,20 @@ import type { Lane, LeasedDelivery, LeaseKey, Shares, Store, TurnResult } from '
 import type { SenderEmitter } from '../events.js';
 import type { ResolvedOptions } from '../options.js';
 import { countAttempt, countDuration, type Tally } from '../tally.js';
-import { createAhead, MAX_AHEAD_MS } from './ahead.js';
+import { createAhead, gatherMs, MAX_AHEAD_MS } from './ahead.js';
 import { announce } from './announce.js';
 import { type DeliverContext, deliver } from './deliver.js';
-import { type Load, nothingShared, shareOut } from './lanes.js';
-import { expired, gatherNews, isLost, judge, lost, type Outcome } from './outcome.js';
+import { createDrain } from './drain.js';
+import { createKeptPlaces } from './kept-places.js';
+import { type Load, nothingShared } from './lanes.js';
+import { createOffers, type Offer } from './offers.js';
+import { foregone, gatherNews, judge, type Outcome, standApart } from './outcome.js';
 import { createServed } from './served.js';
 import { createUnderWay } from './under-way.js';
 
 const MAX_BACKOFF_MS = 30_000;
 /** How long requests that were cut off have to end. */
 const ABORT_MS = 1000;
-/**
- * How long what has ended may wait to be settled together with more, while the requests do not have to wait: longer where
- * a turn takes long.
- */
-const GATHER_MS = 10;
-const MAX_GATHER_MS = 30;
 const MAX_GATHERED = 256;
 
 export interface DispatcherContext {
@@ -34,6 +31,8 @@ export interface DispatcherContext {
 
 export interface Dispatcher {
   start(): void;
+  /** Requests for so many deliveries; undefined where not as many are free, or others wait. */
+  offer(deliveries: number): Offer | undefined;
   /** Looks for due work now. */
   wake(): void;
   /** Every lease that this worker knows that it has. */
@@ -48,17 +47,11 @@ export interface Dispatcher {
 }
 
 /**
- * The loop of a worker. Each turn is one transaction: it settles what has ended and leases what is due, as far as
+ * The loop of a worker. Each turn asks the store once: it settles what has ended and leases what is due, as far as
  * requests are free; what it leases is delivered at once. A slow receiver holds its own request and nobody else's.
  */
-export function createDispatcher({
-  workerId,
-  store,
-  options,
-  events,
-  tally,
-  delivery,
-}: DispatcherContext): Dispatcher {
+export function createDispatcher(context: DispatcherContext): Dispatcher {
+  const { workerId, store, options, events, tally, delivery } = context;
   // Not in the context of the send that happens to wake it: its trace would never end.
   const turnApart = AsyncResource.bind(turn);
   /** What has ended and is not settled is sent again if the process dies, so it is as bounded as what is under way. */
@@ -66,6 +59,7 @@ export function createDispatcher({
   const underWay = createUnderWay();
   const ahead = createAhead(options.concurrency);
   let ended: Outcome[] = [];
+  let settling: Outcome[] = [];
   /** Leased and not attempted, or cut off by a stop that waits no longer: whether those arrived is not known. */
   let handedBack: LeasedDelivery[] = [];
   let running = false;
@@ -79,10 +73,17 @@ export function createDispatcher({
   let turnMs = 0;
   let timer: NodeJS.Timeout | undefined;
   let gathering: NodeJS.Timeout | undefined;
-  let drained: (() => void) | undefined;
 
   const unsettled = () => ended.length > 0 || handedBack.length > 0;
-  const idle = () => !turning && underWay.size() === 0 && !unsettled();
+  const begin = AsyncResource.bind(beginOfSend);
+  const offers = createOffers({ workerId, options, underWay, load, begin, handBack, wake });
+  const drain = createDrain(() => !turning && offers.size() === 0 && underWay.size() === 0 && !unsettled());
+
+  function load(now: number): Load {
+    const { concurrency } = options;
+    const free = running ? Math.max(0, concurrency - underWay.size()) : 0;
+    return { ...underWay, ahead: new Map(), reserve: 0, free, concurrency, after: served.last(), now };
+  }
 
   function wake(): void {
     if (turning) wakeAgain = true;
@@ -121,7 +122,7 @@ export function createDispatcher({
       turning = false;
     }
     if (ahead.size() > 0) delayMs = Math.min(delayMs, MAX_AHEAD_MS);
-    if (idle()) drained?.();
+    drain.look();
     if (running || unsettled()) timer = setTimeout(wake, Math.max(1, delayMs));
   }
 
@@ -131,23 +132,20 @@ export function createDispatcher({
     gathering = undefined;
     const now = options.now();
     const [batch, release] = [ended, [...handedBack, ...ahead.takeStale()]];
-    [ended, handedBack] = [[], []];
+    [ended, handedBack, settling] = [[], [], batch];
     for (const { leased } of batch) underWay.remove(leased);
     for (const leased of release) underWay.remove(leased);
-    const free = running ? options.concurrency - underWay.size() : 0;
+    let { free } = load(now);
     if (free === 0 && batch.length === 0 && release.length === 0) return { nextAt: null, full: false };
     const inAdvance = ahead.mayLease(running ? batch.map(({ leased }) => leased) : []);
-    const load: Load = {
-      ...underWay,
-      ...inAdvance,
-      free,
-      concurrency: options.concurrency,
-      after: served.last(),
-      now,
-    };
     let shares = nothingShared(served.last());
+    const places = createKeptPlaces(underWay);
     const share = (lanes: readonly Lane[]): Shares => {
-      shares = shareOut(lanes, load);
+      shares = places.share(lanes, () => {
+        // Sends may have taken some since the turn began.
+        free = Math.min(free, options.concurrency - underWay.requests());
+        return { ...load(now), ...inAdvance, free };
+      });
       return shares;
     };
     let result: TurnResult;
@@ -160,6 +158,7 @@ export function createDispatcher({
         settlements: batch.map(({ settlement }) => settlement),
         news: gatherNews(batch),
         release,
+        apart: release.length === 0 && standApart(batch),
         lease: free === 0 && inAdvance.reserve === 0 ? null : { leaseMs: options.leaseMs, share },
       });
     } catch (error) {
@@ -167,6 +166,9 @@ export function createDispatcher({
       handedBack = [...release, ...handedBack];
       for (const { leased } of batch) underWay.hold(leased);
       throw error;
+    } finally {
+      places.giveUp();
+      settling = [];
     }
     turnMs = performance.now() - began;
     countDuration(tally.turnDurations, turnMs);
@@ -175,41 +177,52 @@ export function createDispatcher({
     // token, which is not given back.
     const isRecalled = recalls > recalledBefore;
     const failing = endpointsOf(ended.filter(hasFailed));
-    const refusing = endpointsOf(ended.filter(({ news }) => news.slowUntil !== null));
-    let begun = 0;
+    const beginning: LeasedDelivery[] = [];
     for (const leased of result.leased) {
       // Its own lease had run out, by a step of the clock or a suspension: the attempt goes on under the new one.
       if (underWay.renew(leased)) continue;
       const { endpointId } = leased;
       const left = shares.rooms.get(endpointId) ?? 0;
       shares.rooms.set(endpointId, left - 1);
-      if (!running || refusing.has(endpointId)) handedBack.push(leased);
-      else if (left > 0) {
-        begun += 1;
-        begin(leased);
-      } else if (isRecalled || failing.has(endpointId)) handedBack.push(leased);
+      if (left > 0) beginning.push(leased);
+      else if (!running || isRecalled || failing.has(endpointId)) handedBack.push(leased);
       else ahead.add(leased);
     }
+    beginAll(beginning);
     announce({ events, options }, batch, result);
     // A lane that held less than its share leaves room for others, if room was what they lacked.
-    const full = begun > 0 && begun < shares.total && (shares.total === free || shares.withheld);
+    const full =
+      beginning.length > 0 && beginning.length < shares.total && (shares.total === free || shares.withheld);
     return { nextAt: result.nextAt, full };
   }
 
-  function begin(leased: LeasedDelivery): void {
-    underWay.begin(leased);
-    const now = options.now();
-    if (leased.expiresAt <= now) {
-      underWay.end(leased);
-      ended.push(expired(leased, now));
-      wake();
-      return;
+  /** Not to endpoints that have asked to be left alone since the lease. */
+  function beginAll(leased: readonly LeasedDelivery[]): void {
+    const refusing = endpointsOf(ended.filter(({ news }) => news.slowUntil !== null));
+    for (const each of leased) {
+      if (running && !refusing.has(each.endpointId)) beginOne(each);
+      else handedBack.push(each);
     }
-    if (isLost(leased)) {
-      const outcome = lost(leased, { schedule: options.retry, now, random: Math.random });
-      countAttempt(tally, 'reset', 0);
+  }
+
+  function handBack(leased: readonly LeasedDelivery[]): void {
+    handedBack.push(...leased);
+  }
+
+  function beginOfSend(leased: readonly LeasedDelivery[]): void {
+    beginAll(leased);
+    if (handedBack.length > 0) wake();
+    else drain.look();
+  }
+
+  function beginOne(leased: LeasedDelivery): void {
+    underWay.begin(leased);
+    const judging = () => ({ schedule: options.retry, now: options.now(), random: Math.random });
+    const known = foregone(leased, judging());
+    if (known) {
+      if (known.settlement.attempt) countAttempt(tally, 'reset', 0);
       underWay.end(leased);
-      ended.push(outcome);
+      ended.push(known);
       wake();
       return;
     }
@@ -217,18 +230,17 @@ export function createDispatcher({
     void deliver(leased, delivery).then((result) => {
       tally.inFlight -= 1;
       underWay.end(leased);
-      const outcome = judge(leased, result, {
-        schedule: options.retry,
-        now: options.now(),
-        random: Math.random,
-      });
+      const outcome = judge(leased, result, judging());
       if (abandoned && hasFailed(outcome)) handedBack.push(leased);
       else {
         countAttempt(tally, result.errorKind, result.durationMs);
         ended.push(outcome);
       }
       // It may have asked to be left alone, or been paused by this: only a turn can tell.
-      if (hasFailed(outcome)) handedBack.push(...ahead.takeOf(leased.endpointId));
+      if (hasFailed(outcome)) {
+        handBack(ahead.takeOf(leased.endpointId));
+        offers.fail(leased.endpointId);
+      }
       const free = options.concurrency - underWay.requests();
       const requests = { ...underWay, concurrency: options.concurrency, free };
       const next =
@@ -237,49 +249,41 @@ export function createDispatcher({
         wake();
         return;
       }
-      begin(next);
+      beginOne(next);
       // What has ended counts against the limit of its endpoint until it is settled.
       if (next.endpointId !== leased.endpointId && leased.target.endpoint.maxInFlight !== null) wake();
-      else gathering ??= setTimeout(wake, Math.min(Math.max(GATHER_MS, 3 * turnMs), MAX_GATHER_MS));
-    });
-  }
-
-  /** Whether everything under way has ended and is settled before the time is over. */
-  function emptyWithin(ms: number): Promise<boolean> {
-    if (idle()) return Promise.resolve(true);
-    return new Promise((resolve) => {
-      const limit = setTimeout(resolve, ms, false);
-      drained = () => {
-        clearTimeout(limit);
-        resolve(true);
-      };
+      else gathering ??= setTimeout(wake, gatherMs(turnMs));
     });
   }
 
   return {
     start() {
-      running = true;
-      abandoned = false;
+      [running, abandoned] = [true, false];
       wake();
+    },
+    offer(deliveries) {
+      const isFree = deliveries <= load(options.now()).free && ahead.size() === 0;
+      return isFree && ![...settling, ...ended].some(hasFailed) ? offers.make() : undefined;
     },
     wake,
     held: () => [...underWay.held(), ...ahead.held(), ...handedBack],
     recall() {
       recalls += 1;
-      handedBack.push(...ahead.takeAll());
+      offers.recall();
+      handBack(ahead.takeAll());
       wake();
     },
     async stop(limitMs, abort) {
       running = false;
       clearTimeout(timer);
-      handedBack.push(...ahead.takeAll());
+      handBack(ahead.takeAll());
       wake();
-      if (await emptyWithin(limitMs)) return;
+      if (await drain.within(limitMs)) return;
       abandoned = true;
       clearTimeout(timer);
       await abort();
       wake();
-      await emptyWithin(ABORT_MS);
+      await drain.within(ABORT_MS);
       clearTimeout(timer);
     },
   };

@@ -267,7 +267,15 @@ function roomOf(lane: Lane, load: Load): { room: number; nextAt: number | null }
   // One at a time to an endpoint that has asked to be left alone and has not answered well since.
   const probe = lane.slowStep > 0 ? 1 - lane.inFlight : Number.POSITIVE_INFINITY;
   return {
-    room: Math.max(0, Math.min(held, probe, limit ? limit.tokens : Number.POSITIVE_INFINITY)),
+    room: Math.max(
+      0,
+      Math.min(
+        held,
+        probe,
+        lane.waiting ?? Number.POSITIVE_INFINITY,
+        limit ? limit.tokens : Number.POSITIVE_INFINITY,
+      ),
+    ),
     nextAt: null,
   };
 }

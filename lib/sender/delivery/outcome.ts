@@ -109,15 +109,17 @@ const FREE_TAKEOVERS = 1;
 
 const LOST = 'The process that was delivering it ended before its outcome was known.';
 
-export function isLost({ takeovers }: LeasedDelivery): boolean {
-  return takeovers > FREE_TAKEOVERS;
+/** What is to become of a delivery without a request: its time is over, or its workers have died of it. */
+export function foregone(leased: LeasedDelivery, options: Parameters<typeof judge>[2]): Outcome | undefined {
+  if (leased.expiresAt <= options.now) return expired(leased, options.now);
+  return leased.takeovers > FREE_TAKEOVERS ? lost(leased, options) : undefined;
 }
 
 /**
  * A delivery whose workers died one after the other: no request is made, and it waits like one that has failed. All that
  * died with it does, so the waits are spread from no time to twice the time, lest they all meet it again.
  */
-export function lost(leased: LeasedDelivery, options: Parameters<typeof judge>[2]): Outcome {
+function lost(leased: LeasedDelivery, options: Parameters<typeof judge>[2]): Outcome {
   const { target } = leased;
   const retry = { ...(target.endpoint.retry ?? options.schedule), jitter: 1 };
   const spread = { ...leased, target: { ...target, endpoint: { ...target.endpoint, retry } } };
@@ -130,7 +132,7 @@ export function lost(leased: LeasedDelivery, options: Parameters<typeof judge>[2
 }
 
 /** A delivery whose time was over before it was its turn: no request is made. */
-export function expired(leased: LeasedDelivery, now: number): Outcome {
+function expired(leased: LeasedDelivery, now: number): Outcome {
   const { messageId, endpointId, fence, attemptCount, scheduleStep } = leased;
   return {
     leased,
@@ -156,6 +158,17 @@ export function expired(leased: LeasedDelivery, now: number): Outcome {
       pause: null,
     },
   };
+}
+
+/** Whether what is settled changes nothing for what is leased: see {@link Turn.apart}. */
+export function standApart(outcomes: readonly Outcome[]): boolean {
+  return outcomes.every(
+    ({ leased: { target }, settlement }) =>
+      settlement.status === 'delivered' &&
+      target.endpoint.maxInFlight === null &&
+      target.slowStep === 0 &&
+      target.failingSince === null,
+  );
 }
 
 /** One piece of news an endpoint and URL out of a batch of outcomes, without what would change nothing. */

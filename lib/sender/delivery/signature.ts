@@ -26,7 +26,8 @@ export function signatureHeader(
   if (secrets.length === 0) throw new TypeError('A message cannot be signed without a secret.');
   const head = `${webhookId}.${timestampSeconds}.`;
   let signed: Buffer | undefined;
-  const tokens = secrets.map((secret) => {
+  // A secret that was made the current one again stands twice among those in force.
+  const tokens = [...new Set(secrets)].map((secret) => {
     if (!secret.startsWith('whsk_')) {
       return `v1,${createHmac('sha256', hmacKey(secret)).update(head).update(body).digest('base64')}`;
     }

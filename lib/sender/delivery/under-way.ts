@@ -1,4 +1,4 @@
-import type { LeasedDelivery } from '../../store/store.js';
+import type { Lane, LeasedDelivery } from '../../store/store.js';
 
 /** What a process has under way, counted in the ways that sharing asks for. */
 export function createUnderWay() {
@@ -6,10 +6,11 @@ export function createUnderWay() {
   const byEndpoint = new Map<string, number>();
   const byTenant = new Map<string | null, number>();
   let requests = 0;
-  function countRequest({ endpointId, message }: LeasedDelivery, change: number): void {
+  let kept = 0;
+  function countRequest(endpointId: string, tenantId: string | null, change: number): void {
     requests += change;
     count(byEndpoint, endpointId, change);
-    count(byTenant, message.tenantId, change);
+    count(byTenant, tenantId, change);
   }
   function count<Key>(counts: Map<Key, number>, key: Key, change: number): void {
     const next = (counts.get(key) ?? 0) + change;
@@ -19,8 +20,8 @@ export function createUnderWay() {
   return {
     byEndpoint,
     byTenant,
-    /** With what has ended and is not settled. */
-    size: () => all.size,
+    /** With what has ended and is not settled, and with the places that are kept. */
+    size: () => all.size + kept,
     requests: () => requests,
     held: (): readonly LeasedDelivery[] => [...all.values()],
     /** Whether it is under way already; then it is so under the newer lease. */
@@ -32,11 +33,16 @@ export function createUnderWay() {
     /** Its request begins. */
     begin(leased: LeasedDelivery) {
       all.set(keyOf(leased), leased);
-      countRequest(leased, 1);
+      countRequest(leased.endpointId, leased.message.tenantId, 1);
     },
     /** Its request has ended; it is held until it is settled. */
     end(leased: LeasedDelivery) {
-      countRequest(leased, -1);
+      countRequest(leased.endpointId, leased.message.tenantId, -1);
+    },
+    /** Keeps places, or gives them up by a negative number, for requests that begin when their lease is known. */
+    keep({ endpointId, tenantId }: Pick<Lane, 'endpointId' | 'tenantId'>, count: number) {
+      kept += count;
+      countRequest(endpointId, tenantId, count);
     },
     hold(leased: LeasedDelivery) {
       all.set(keyOf(leased), leased);

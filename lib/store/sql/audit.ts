@@ -87,30 +87,23 @@ export function auditStore({ walk, writeRelaxed, dialect }: SqlContext): AuditSt
 
 /** Whether a target, all of which is of one tenant, is this one's. */
 function* isOfTenant(db: Kysely<Tables>, tenant: string, targetId: string): Steps<boolean> {
-  const newest = yield* firstOf(
-    db
-      .selectFrom('hookplane_audit_log')
-      .select('tenant_id')
-      .where('target_id', '=', targetId)
-      .orderBy('at', 'desc')
-      .orderBy('id', 'desc')
-      .limit(1),
+  // Any: in an order, the planner might go over all entries for it.
+  const entry = yield* firstOf(
+    db.selectFrom('hookplane_audit_log').select('tenant_id').where('target_id', '=', targetId).limit(1),
   );
-  return newest?.tenant_id === tenant;
+  return entry?.tenant_id === tenant;
 }
 
 function waysOf({ tenant, actor, operation, targetId }: AuditQuery): Way[] {
   const filters = Object.entries({ target_id: targetId, actor_id: actor, operation }).flatMap(
     ([name, value]) => (value === undefined ? [] : [{ column: `e.${name}`, value }]),
   );
-  const way = (range: Record<string, string>, where: RawBuilder<unknown>[] = []): Way => ({
+  const is = (column: string, value: string) => sql`${unindexed(column)} = ${value}`;
+  const way = (range: Record<string, string>, rest: RawBuilder<unknown>[] = []): Way => ({
     table: sql`hookplane_audit_log e`,
     key: ['e.at', 'e.id'],
     ranges: [range],
-    where,
-    rest: filters.flatMap(({ column, value }) =>
-      column in range ? [] : [sql`${unindexed(column)} = ${value}`],
-    ),
+    rest: [...rest, ...filters.flatMap(({ column, value }) => (column in range ? [] : [is(column, value)]))],
   });
   if (tenant === undefined) {
     const ways = filters.map(({ column, value }) => way({ [column]: value }));
@@ -118,7 +111,7 @@ function waysOf({ tenant, actor, operation, targetId }: AuditQuery): Way[] {
   }
   // By a target, which is of one tenant. What an actor does may be another's, of which nothing is to be told.
   if (targetId === undefined) return [way({ 'e.tenant_id': tenant })];
-  return [way({ 'e.target_id': targetId }, [sql`${unindexed('e.tenant_id')} = ${tenant}`])];
+  return [way({ 'e.target_id': targetId }, [is('e.tenant_id', tenant)])];
 }
 
 function* lastDeletion(db: Kysely<Tables>, tenant: string): Steps<Position | undefined> {

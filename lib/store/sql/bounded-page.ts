@@ -8,7 +8,7 @@ import { rawRows, type Steps } from './steps.js';
 
 /**
  * A way to walk a list: ranges of one index, each in the order of time behind what its rows have in common. What else is
- * asked of a row is looked up row by row.
+ * asked of a row is looked up row by row. Names of columns are written into the SQL as they are.
  */
 export interface Way {
   /** The table that has the index. */
@@ -48,7 +48,7 @@ export function* boundedPage<Row extends { id: string }, Item>(
   db: Kysely<Tables>,
   { ways, columns, bounds, limit, toItem }: BoundedList<Row, Item>,
 ): Steps<PageOf<Item>> {
-  const { way, end } = yield* choose(db, ways, bounds, Math.max(MIN_SCAN, limit * SCAN_FACTOR));
+  const { way, end } = yield* choose(db, ways, bounds, limit);
   const from = end ? { ...end, inclusive: true } : bounds.from;
   const rows = yield* rawRows(
     db,
@@ -58,23 +58,30 @@ export function* boundedPage<Row extends { id: string }, Item>(
   return { ...page, next: page.next ?? end };
 }
 
-/** @returns with `end` where it has gone over `scan` rows; null where there are fewer, or all of them are wanted */
+/**
+ * Ranges share what a page goes over, so that of several it is no more; each has at least what the page may hold.
+ * @returns with `end` where enough has been gone over; null where there is less, or all of it is wanted
+ */
 function* choose(
   db: Kysely<Tables>,
   ways: readonly Way[],
   bounds: PageBounds,
-  scan: number,
+  limit: number,
 ): Steps<{ way: Way; end: Position | null }> {
-  let farthest: { way: Way; end: Position } | undefined;
-  for (const way of ways) {
-    if (way.rest.length === 0) return { way, end: null };
-    const columns = sql`${sql.ref(way.key[1])} as id`;
-    const scanned = { ...way, join: sql``, rest: [] };
-    const [end] = yield* rawRows(db, walk<Position>(scanned, { columns, bounds, limit: 1, skip: scan - 1 }));
-    if (!end) return { way, end: null };
-    if (!farthest || isBefore(end, farthest.end)) farthest = { way, end };
-  }
-  return farthest!;
+  const whole = ways.find(({ rest }) => rest.length === 0);
+  if (whole) return { way: whole, end: null };
+  const scan = Math.max(MIN_SCAN, limit * SCAN_FACTOR);
+  const ends = ways.map((way, index) => {
+    const columns = sql`${sql.raw(way.key[1])} as id`;
+    const skip = Math.max(Math.ceil(scan / way.ranges.length), limit) - 1;
+    const end = walk({ ...way, join: sql``, rest: [] }, { columns, bounds, limit: 1, skip });
+    return sql`select ${sql.lit(index)} as way, ms, id from (${end}) as scanned`;
+  });
+  const rows = yield* rawRows(db, sql<Position & { way: number }>`${sql.join(ends, sql` union all `)}`);
+  const short = ways.find((_way, index) => rows.every(({ way }) => way !== index));
+  if (short) return { way: short, end: null };
+  const { way, ...end } = rows.reduce((farthest, row) => (isBefore(row, farthest) ? row : farthest));
+  return { way: ways[way]!, end };
 }
 
 /** Beyond all times. */
@@ -82,7 +89,7 @@ const LAST: Position = { ms: Number.MAX_SAFE_INTEGER, id: '' };
 const FIRST = { ms: Number.MIN_SAFE_INTEGER, id: '', inclusive: true };
 
 /**
- * The newest rows of the ranges. Each is asked for by itself, from one position of the index to another one, in the order
+ * The newest rows of the ranges, of each without the first `skip`. Each is asked for by itself, from one position of the index to another one, in the order
  * of the whole index: what the planner believes of the values cannot make it go by another one.
  */
 function walk<Row>(
@@ -98,26 +105,26 @@ function walk<Row>(
   const to = bounds.to ?? LAST;
   const parts = ranges.map((range) => {
     const shared = Object.entries(range).filter(([, value]) => value !== undefined);
-    const names = [...shared.map(([name]) => name), ...key].map((name) => sql.ref(name));
+    const names = [...shared.map(([name]) => name), ...key].map((name) => sql.raw(name));
     const at = ({ ms, id }: Position) => sql.join([...shared.map(([, value]) => value), ms, id]);
     const within = [
       sql`(${sql.join(names)}) ${sql.raw(inclusive ? '>=' : '>')} (${at(from)})`,
       sql`(${sql.join(names)}) < (${at(to)})`,
     ];
     return sql<Row>`
-    select ${columns}, ${sql.ref(key[0])} as ms from ${table} ${join ?? sql``}
+    select ${columns}, ${sql.raw(key[0])} as ms from ${table} ${join ?? sql``}
     where ${sql.join([...within, ...where, ...rest], sql` and `)}
-    order by ${sql.join(names.map((name) => sql`${name} desc`))} limit`;
+    order by ${sql.join(names.map((name) => sql`${name} desc`))} limit ${limit} offset ${skip}`;
   });
-  if (parts.length === 1) return sql<Row>`${parts[0]} ${limit} offset ${skip}`;
+  if (parts.length === 1) return parts[0]!;
   const all = sql.join(
-    parts.map((part) => sql`select * from (${part} ${limit + skip}) as part`),
+    parts.map((part) => sql`select * from (${part}) as part`),
     sql` union all `,
   );
-  return sql<Row>`select * from (${all}) as merged order by ms desc, id desc limit ${limit} offset ${skip}`;
+  return sql<Row>`select * from (${all}) as merged order by ms desc, id desc limit ${limit}`;
 }
 
 /** A column of text in SQL that no index serves, so that the planner keeps to the one that the way goes over. */
 export function unindexed(column: string): RawBuilder<string> {
-  return sql<string>`(${sql.ref(column)} || '')`;
+  return sql<string>`(${sql.raw(column)} || '')`;
 }

@@ -1,7 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Lane } from '../store.js';
 import type { SqlDialect } from './dialect.js';
-import { IS_ACTIVE, LEASED_ROWS, lanesNamed, WAITING_ROWS } from './lanes.js';
+import { IS_ACTIVE, LEASED_ROWS, lanesNamed, waitingFor, WAITING_ROWS } from './lanes.js';
 import { lockFree } from './locks.js';
 import { toRateLimit } from './rows.js';
 import type { EndpointRow, Tables } from './schema.js';
@@ -81,9 +81,32 @@ export function* holdLimits(
     held.map(({ endpointId, dueAt }) => [endpointId, dueAt]),
     { id: 'text', first_due: 'integer' },
   );
-  const active = sql`(select id, first_due, 0 as abandoned from ${ids} as lane where ${IS_ACTIVE})`;
+  const active = sql`(select id, first_due from ${ids} as lane where ${IS_ACTIVE})`;
   const rows = yield* rawRows(db, sql<LaneRow>`${lanesAs(active, now)}`);
   return rows.map(toLane);
+}
+
+/**
+ * Which of these endpoints are there, and which of their lanes are open: active, nothing in them is due, and they have no
+ * limit that counts.
+ */
+export function* readLanes(
+  db: Kysely<Tables>,
+  ids: RawBuilder<unknown>,
+  now: number,
+): Steps<{ present: Set<string>; open: DueLane[] }> {
+  const isFree = sql`case when ${IS_ACTIVE} and not exists (
+    select 1 from hookplane_deliveries where ${waitingFor(sql`lane.id`)} and due_at <= ${now}) then 1 else 0 end`;
+  const named = sql`(select id, ${now} as first_due, ${isFree} as free from ${ids} as lane)`;
+  const rows = yield* rawRows(db, sql<LaneRow & { free: number }>`${lanesAs(named, now)}`);
+  const there = rows.filter(({ revision }) => revision !== null);
+  return {
+    present: new Set(there.map(({ id }) => id)),
+    open: there
+      .filter(({ free }) => free === 1)
+      .map(toLane)
+      .filter((lane) => !isLimited(lane)),
+  };
 }
 
 interface LaneRow
@@ -101,7 +124,6 @@ interface LaneRow
     | 'rate_used'
   > {
   first_due: number;
-  abandoned: number;
   /** null where no limit asks for it. */
   in_flight: number | null;
   tenant_rate_per_second: number | null;
@@ -113,10 +135,10 @@ interface LaneRow
  * Lanes that are due, each with the time since when it is; one that has both what nobody holds and what is leased for
  * longer than its lease, twice. A row without an id tells when the first of the others will be due.
  */
-function* findLanes(db: Kysely<Tables>, now: number): Steps<(LaneRow | NextDue)[]> {
+function* findLanes(db: Kysely<Tables>, now: number): Steps<(DueRow | NextDue)[]> {
   return yield* rawRows(
     db,
-    sql<LaneRow | NextDue>`
+    sql<DueRow | NextDue>`
       with recursive ${lanesNamed('waiting', WAITING_ROWS)}, ${lanesNamed('leased', LEASED_ROWS)},
       lanes(id, first_due, abandoned) as materialized (
         select lane.id,
@@ -136,11 +158,12 @@ function* findLanes(db: Kysely<Tables>, now: number): Steps<(LaneRow | NextDue)[
   );
 }
 
+type DueRow = LaneRow & { abandoned: number };
 type NextDue = { id: null; first_due: number | null; abandoned: number };
 
 function lanesAs(lanes: RawBuilder<unknown>, now: number): RawBuilder<unknown> {
   return sql`
-      select lane.id, lane.first_due, lane.abandoned, e.tenant_id, e.revision, e.failing_since, e.slow_until, e.slow_step, e.max_in_flight,
+      select lane.*, e.tenant_id, e.revision, e.failing_since, e.slow_until, e.slow_step, e.max_in_flight,
         e.rate_per_second, e.rate_burst, e.rate_used, t.rate_per_second as tenant_rate_per_second,
         t.rate_burst as tenant_rate_burst, t.rate_used as tenant_rate_used,
         case when e.max_in_flight is not null or e.slow_step > 0 then

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import { spendTokens } from '../../model/rate-limit.js';
-import type { DeliveryTarget, Lane, LeasedDelivery, LeaseRequest } from '../store.js';
+import type { DeliveryTarget, Lane, LeasedDelivery, LeaseRequest, Settlement } from '../store.js';
 import type { SqlContext } from './context.js';
 import type { SqlDialect } from './dialect.js';
 import { type DueLane, findDueLanes, holdLimits, isFull, isLimited } from './due-lanes.js';
@@ -15,11 +15,18 @@ const SETTLING_MS = 15_000;
 /** How long a worker that counts what is taken against a limit keeps the others from it. */
 const COUNTED_MS = 10;
 
+interface LeaseOrder extends LeaseRequest {
+  owner: string;
+  now: number;
+  /** What the owner settles at the same time: not to be taken again, though its lease may have run out. */
+  settling?: readonly Settlement[];
+}
+
 /** Finds the lanes with due work, lets `share` say how much of each, and takes that much, oldest first. */
 export function* lease(
   db: Kysely<Tables>,
   context: SqlContext,
-  { owner, now, leaseMs, share }: LeaseRequest & { owner: string; now: number },
+  { owner, now, leaseMs, share, settling = [] }: LeaseOrder,
 ): Steps<{ leased: LeasedDelivery[]; nextAt: number | null }> {
   const { dialect } = context;
   const due = yield* findDueLanes(db, now);
@@ -46,11 +53,10 @@ export function* lease(
   const orders = [...quotas].flatMap(([endpointId, quota]): TakeOrder[] => {
     const target = targets.get(endpointId);
     if (!target) return [];
-    const { timeoutMs } = target.endpoint;
-    const longest = timeoutMs === null ? leaseMs : Math.max(leaseMs, timeoutMs + SETTLING_MS);
-    return [{ endpointId, quota, until: now + longest, abandoned: abandoned.has(endpointId) }];
+    const until = now + lengthOf(target, leaseMs);
+    return [{ endpointId, quota, until, abandoned: abandoned.has(endpointId) }];
   });
-  const taken = yield* take(db, dialect, orders, { owner, now });
+  const taken = yield* take(db, dialect, orders, { owner, now, settling });
   // Another worker was there first.
   if (orders.length > 0 && taken.length === 0) later.push(now + COUNTED_MS);
   const counts = new Map<string, number>();
@@ -83,8 +89,13 @@ export function* lease(
   return { leased, nextAt: times.length > 0 ? Math.min(...times) : null };
 }
 
+/** How long a lease lasts, in milliseconds. */
+export function lengthOf({ endpoint: { timeoutMs } }: DeliveryTarget, leaseMs: number): number {
+  return timeoutMs === null ? leaseMs : Math.max(leaseMs, timeoutMs + SETTLING_MS);
+}
+
 /** What is given a share, with the secrets that sign at this moment; without what is deleted meanwhile. */
-function* readTargets(
+export function* readTargets(
   db: Kysely<Tables>,
   { endpointCache }: SqlContext,
   lanes: readonly DueLane[],

@@ -10,7 +10,7 @@ import { firstOf, type Steps } from './steps.js';
 
 /** Of more types than these each message is asked for its own. */
 const MAX_RANGES = 20;
-const COLUMNS = sql.join(LISTED.map((column) => sql.ref(column)));
+const COLUMNS = sql.raw(LISTED.join(', '));
 
 export function* listMessages(db: Kysely<Tables>, query: MessageQuery): Steps<PageOf<Message>> {
   const { tenant, endpointId } = query;

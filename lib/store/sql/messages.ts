@@ -1,10 +1,11 @@
 import { type Kysely, sql } from 'kysely';
-import type { MessageStore, RangeRow, TenantScope } from '../store.js';
+import type { InsertedMessage, MessageStore, RangeRow, TenantScope } from '../store.js';
 import type { SqlContext } from './context.js';
 import { IS_KEPT } from './deleted-tenants.js';
 import { expungeMessage } from './expunge.js';
 import { insertMessages } from './message-insert.js';
 import { listMessages } from './message-list.js';
+import { release } from './outbox.js';
 import { removeFinished } from './removal.js';
 import { beginningAt } from './page-bounds.js';
 import { fromJson, LISTED, toAttempt, toDelivery, toMessage, toPage } from './rows.js';
@@ -14,7 +15,21 @@ import { rowsOf, firstOf } from './steps.js';
 export function messageStore(context: SqlContext): MessageStore {
   const { read, walk, write, writeRelaxed, dialect } = context;
   return {
-    insert: (messages, allOrNone) => write((db) => insertMessages(db, dialect, messages, allOrNone)),
+    async insert(messages, allOrNone, lease) {
+      let inserted: InsertedMessage[] = [];
+      try {
+        return await write(function* (db) {
+          inserted = yield* insertMessages(db, context, messages, { allOrNone, lease });
+          return inserted;
+        });
+      } catch (error) {
+        // They may be stored all the same, and nobody will be told of these leases: others take them up at once.
+        const leased = inserted.flatMap((result) => (result.outcome === 'stored' ? result.leased : []));
+        if (lease && leased.length > 0)
+          void writeRelaxed((db) => release(db, dialect, lease.owner, leased)).catch(() => {});
+        throw error;
+      }
+    },
 
     get: (tenant, id) =>
       read(function* (db) {

@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import type { LeaseKey, OutboxStore } from '../store.js';
+import type { LeaseKey, LeaseRequest, OutboxStore, Turn, TurnResult } from '../store.js';
 import { announceDue } from './announce.js';
 import { appendAudit } from './audit.js';
 import { cancelOrphans } from './cancel.js';
@@ -17,17 +17,19 @@ import { type BulkUpdate, type Steps, firstOf, rawRows, rawChanges, updateRows }
 
 export function outboxStore(context: SqlContext): OutboxStore {
   const { read, write, writeRelaxed, dialect } = context;
+  /** The next turn leases with what it settles, and fails with it. */
+  let leaseFailed = false;
   return {
-    turn: (turn) =>
-      writeRelaxed(function* (db) {
-        const { owner, now } = turn;
-        const told = yield* tellEndpoints(db, dialect, turn.news, now);
-        yield* lockMessages(
-          db,
-          dialect,
-          [...turn.settlements, ...turn.release].map(({ messageId }) => messageId),
-        );
-        const refused = yield* settle(db, dialect, turn);
+    async turn(turn) {
+      const { owner, now, settlements } = turn;
+      if (dialect.concurrent && turn.apart && turn.lease && settlements.length > 0 && !leaseFailed) {
+        return settleBeside(context, turn, turn.lease, () => {
+          leaseFailed = true;
+        });
+      }
+      leaseFailed = false;
+      return writeRelaxed(function* (db) {
+        const settled = yield* record(db, dialect, turn);
         if (turn.release.length > 0) yield* release(db, dialect, owner, turn.release);
         const taken = turn.lease
           ? yield* lease(db, context, { ...turn.lease, owner, now })
@@ -35,8 +37,9 @@ export function outboxStore(context: SqlContext): OutboxStore {
         // What the worker has not taken up again itself.
         const again = new Set(taken.leased.map(nameOf));
         if (turn.release.some((key) => !again.has(nameOf(key)))) yield* announceDue(db, dialect);
-        return { refused, ...told, ...taken };
-      }),
+        return { ...settled, ...taken };
+      });
+    },
 
     renew: async (owner, leases, leaseMs, now) => {
       if (leases.length === 0) return;
@@ -157,6 +160,42 @@ export function outboxStore(context: SqlContext): OutboxStore {
   };
 }
 
+/** What has ended, and what it says of its endpoints. */
+function* record(
+  db: Kysely<Tables>,
+  dialect: SqlDialect,
+  turn: Turn,
+): Steps<Pick<TurnResult, 'refused' | 'paused' | 'recovered'>> {
+  const told = yield* tellEndpoints(db, dialect, turn.news, turn.now);
+  const messageIds = [...turn.settlements, ...turn.release].map(({ messageId }) => messageId);
+  yield* lockMessages(db, dialect, messageIds);
+  return { ...told, refused: yield* settle(db, dialect, turn) };
+}
+
+/** Settles in one transaction and leases in another at the same time: neither waits for the answers of the other. */
+async function settleBeside(
+  context: SqlContext,
+  turn: Turn,
+  asked: LeaseRequest,
+  leaseFailed: () => void,
+): Promise<TurnResult> {
+  const { dialect, writeRelaxed } = context;
+  const { owner, now } = turn;
+  const [settled, taken] = await Promise.allSettled([
+    writeRelaxed((db) => record(db, dialect, turn)),
+    writeRelaxed((db) => lease(db, context, { ...asked, owner, now, settling: turn.settlements })),
+  ]);
+  if (taken.status === 'rejected') {
+    leaseFailed();
+    if (settled.status === 'rejected') throw settled.reason;
+    return { ...settled.value, leased: [], nextAt: now };
+  }
+  if (settled.status === 'fulfilled') return { ...settled.value, ...taken.value };
+  // Nobody will be told of these leases. If they cannot be given back either, they end by themselves.
+  await writeRelaxed((db) => release(db, dialect, owner, taken.value.leased)).catch(() => {});
+  throw settled.reason;
+}
+
 function nameOf({ messageId, endpointId }: LeaseKey): string {
   return `${messageId} ${endpointId}`;
 }
@@ -181,7 +220,8 @@ function* readOwners(
   return new Map(found.map((row) => [row.id, row]));
 }
 
-function* release(
+/** Gives leases back. */
+export function* release(
   db: Kysely<Tables>,
   dialect: SqlDialect,
   owner: string,

@@ -65,8 +65,17 @@ const CLOCK = 'select extract(epoch from clock_timestamp()) * 1000 as ms';
  * table was nearly empty would else read all of it for as long as the plan is kept.
  */
 const BY_INDEX = ['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin'].map(disabled);
-/** A page is a piece of an index, and never the first rows of very many that would have to be sorted. */
-const IN_ORDER = ['sort', 'incremental_sort'].map(disabled);
+/**
+ * A page is a piece of an index, each row of which is looked up by itself: never the first of very many that would have to
+ * be sorted, joined with what is read whole, or looked for by several processes of the server. Its plan is the same for
+ * all values: one for those that are asked for, which is believed to be better where a table is large, is not made each
+ * time.
+ */
+const IN_ORDER = [
+  ...['sort', 'incremental_sort', 'material'].map(disabled),
+  'set local max_parallel_workers_per_gather = 0',
+  'set local plan_cache_mode = force_generic_plan',
+];
 
 /** Runs steps on clients of a pool of `pg`, those of a transaction on one. */
 export function connectPostgres({

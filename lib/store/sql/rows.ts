@@ -6,7 +6,7 @@ import type { Position } from '../../model/page.js';
 import type { RateLimit } from '../../model/rate-limit.js';
 import type { Tenant } from '../../model/tenant.js';
 import { isoTime, isoTimeOrNull } from '../../model/time.js';
-import type { PageOf } from '../store.js';
+import type { NewMessage, PageOf } from '../store.js';
 import type { AttemptRow, AuditRow, DeliveryRow, EndpointRow, MessageRow, TenantRow } from './schema.js';
 
 export function toEndpoint(row: EndpointRow): Endpoint {
@@ -64,6 +64,20 @@ export function toMessage(row: Omit<MessageRow, 'finished_at' | 'trace_context'>
     idempotencyKey: row.idempotency_key,
     createdAt: isoTime(row.created_at),
     expiresAt: isoTime(row.expires_at),
+  };
+}
+
+/** The record of a message that is being stored. */
+export function messageOf(message: NewMessage): Message {
+  return {
+    id: message.id,
+    tenantId: message.tenantId,
+    type: message.type,
+    channels: message.channels,
+    status: message.endpointIds.length > 0 ? 'pending' : 'unrouted',
+    idempotencyKey: message.idempotencyKey,
+    createdAt: isoTime(message.createdAt),
+    expiresAt: isoTime(message.expiresAt),
   };
 }
 

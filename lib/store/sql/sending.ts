@@ -5,16 +5,18 @@ import type { SqlConnection } from './steps.js';
 
 /** What a send asks of the store, done in transactions of the application's. */
 export function sendingWithin(
-  { dialect, endpointCache }: SqlContext,
+  context: SqlContext,
   opened: () => SqlConnection,
 ): Pick<Store, 'within' | 'withinSync'> {
+  const { endpointCache } = context;
   return {
     async within(transaction, send) {
       const { db, within } = opened();
       return within(transaction, (run) =>
         send({
           ofTenant: (tenantId) => run(endpointCache.ofTenant(db, tenantId)),
-          insert: (messages) => run(insertMessages(db, dialect, messages, true, true)),
+          insert: (messages) =>
+            run(insertMessages(db, context, messages, { allOrNone: true, everyone: true })),
         }),
       );
     },
@@ -23,7 +25,7 @@ export function sendingWithin(
       return withinSync(transaction, (run) =>
         send({
           ofTenant: (tenantId) => run(endpointCache.ofTenant(db, tenantId)),
-          insert: (messages) => run(insertMessages(db, dialect, messages, true)),
+          insert: (messages) => run(insertMessages(db, context, messages, { allOrNone: true })),
         }),
       );
     },

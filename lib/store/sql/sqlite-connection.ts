@@ -2,6 +2,7 @@ import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryComp
 import { HookplaneError } from '../../model/errors.js';
 import type { Tables } from './schema.js';
 import { type BetterSqlite3Database, type SqliteStatements, sqliteStatements } from './sqlite-statements.js';
+import { createWhenUnlocked, LOCK_TIMEOUT_MS } from './sqlite-lock.js';
 import type { SqlConnection, Steps, Work } from './steps.js';
 import { createWalFlush, type WalFlush } from './wal-flush.js';
 
@@ -17,6 +18,8 @@ export function connectSqlite(
   database: BetterSqlite3Database,
   { synchronous, keepOpen }: SqliteConnectionOptions,
 ): SqlConnection {
+  // A database of the application's waits within the call, for as long as the application has set.
+  const timeoutMs = keepOpen ? 0 : LOCK_TIMEOUT_MS;
   const file = fileOf(database);
   const wal = synchronous === 'full' && file ? walFlushOf(database, file) : undefined;
   const own = sqliteStatements(database);
@@ -58,8 +61,13 @@ export function connectSqlite(
     }
   }
 
+  const toRead = createWhenUnlocked(timeoutMs);
+  const toWrite = createWhenUnlocked(timeoutMs);
+  const read = <T>(work: Work<T>): Promise<T> => toRead(() => drive(work()));
+  const writeRelaxed = <T>(work: Work<T>): Promise<T> => toWrite(() => transactRelaxed(work()));
+
   async function write<T>(work: Work<T>): Promise<T> {
-    const result = transactRelaxed(work());
+    const result = await writeRelaxed(work);
     await wal?.flush();
     return result;
   }
@@ -89,10 +97,10 @@ export function connectSqlite(
         createQueryCompiler: () => new SqliteQueryCompiler(),
       },
     }),
-    read: async (work) => drive(work()),
-    walk: async (work) => drive(work()),
+    read,
+    walk: read,
     write,
-    writeRelaxed: async (work) => transactRelaxed(work()),
+    writeRelaxed,
     migrate: write,
     async within() {
       throw noTransaction('of SQLite cannot be waited in: call sendSync');

@@ -1,5 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { AttemptTrigger } from '../../model/message.js';
+import type { Settlement } from '../store.js';
 import type { SqlDialect } from './dialect.js';
 import { WAITING_ROWS } from './lanes.js';
 import type { Tables } from './schema.js';
@@ -44,11 +45,18 @@ export function* take(
   db: Kysely<Tables>,
   dialect: SqlDialect,
   orders: readonly TakeOrder[],
-  { owner, now }: { owner: string; now: number },
+  { owner, now, settling }: { owner: string; now: number; settling: readonly Settlement[] },
 ): Steps<Taken[]> {
   const takeSome = dialect.concurrent ? takeTogether : takeInSteps;
   const abandoned = orders.filter((order) => order.abandoned);
-  const overdue = sql`lease_until <= ${now} order by lease_until`;
+  const isSettled =
+    settling.length > 0
+      ? sql`and (message_id, endpoint_id) not in (select message_id, endpoint_id from ${dialect.tableOf(
+          settling.map(({ messageId, endpointId }) => [messageId, endpointId]),
+          { message_id: 'text', endpoint_id: 'text' },
+        )} as r)`
+      : sql``;
+  const overdue = sql`lease_until <= ${now} ${isSettled} order by lease_until`;
   const taken = abandoned.length > 0 ? yield* takeSome(db, dialect, abandoned, owner, overdue) : [];
   const counts = new Map<string, number>();
   for (const row of taken) counts.set(row.endpoint_id, (counts.get(row.endpoint_id) ?? 0) + 1);

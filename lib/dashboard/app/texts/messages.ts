@@ -75,11 +75,11 @@ export const messageTexts = {
   missing: 'Not delivered',
   tooMany: (count: string) => `Only the first ${count} can be replayed in one go.`,
 
-  tenantsLead: 'Those that have a record. Others may have endpoints and messages all the same.',
+  tenantsLead: 'Whose messages are sent, newest first.',
   newTenant: 'New tenant',
   newTenantHint: "The application's own id.",
   noTenants: 'No tenants yet',
-  noTenantsText: 'A tenant gets a record when its rate limit is set, or by the application.',
+  noTenantsText: 'A tenant appears with its first endpoint or message, or when it is given a rate limit.',
   messagesOf: (tenantId: string) => `Messages of ${tenantId}`,
   setLimit: 'Limit',
   limitTitle: (tenantId: string) => `Rate limit of ${tenantId}`,
