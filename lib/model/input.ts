@@ -58,8 +58,10 @@ export function parseInput<S extends z.ZodType>(
   unknownField: (name: string) => string = () => `is not a field of ${what.toLowerCase()}`,
 ): z.output<S> {
   const forbidden = isPlainObject(value) ? Object.keys(value).filter((key) => isForbiddenKey(key)) : [];
-  const parsed = schema.safeParse(value, { error: wording });
+  let parsed = schema.safeParse(value);
   if (parsed.success && forbidden.length === 0) return parsed.data;
+  // Once more for the words: with them, what is right would take longer too.
+  if (!parsed.success) parsed = schema.safeParse(value, { error: wording });
   const issues = (parsed.error?.issues ?? []).flatMap((issue) => toIssues(issue, unknownField));
   const seen = new Set(issues.map((issue) => issue.path));
   for (const key of forbidden)

@@ -16,6 +16,7 @@ export function messageStore(context: SqlContext): MessageStore {
   const { read, walk, write, writeRelaxed, dialect } = context;
   return {
     async insert(messages, allOrNone, lease) {
+      if (!lease) return write((db) => insertMessages(db, context, messages, { allOrNone }));
       let inserted: InsertedMessage[] = [];
       try {
         return await write(function* (db) {
@@ -25,7 +26,7 @@ export function messageStore(context: SqlContext): MessageStore {
       } catch (error) {
         // They may be stored all the same, and nobody will be told of these leases: others take them up at once.
         const leased = inserted.flatMap((result) => (result.outcome === 'stored' ? result.leased : []));
-        if (lease && leased.length > 0)
+        if (leased.length > 0)
           void writeRelaxed((db) => release(db, dialect, lease.owner, leased)).catch(() => {});
         throw error;
       }
