@@ -155,7 +155,8 @@ export function createDispatcher(context: DispatcherContext): Dispatcher {
       result = await store.outbox.turn({
         owner: workerId,
         now,
-        settlements: batch.map(({ settlement }) => settlement),
+        // Their leases may have been taken anew since they ended.
+        settlements: batch.map(({ leased: { fence }, settlement }) => ({ ...settlement, fence })),
         news: gatherNews(batch),
         release,
         apart: release.length === 0 && standApart(batch),
