@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Turn, TurnResult } from '../../lib/store/store.js';
 import { startReceiver } from '../support/receiver.js';
 import { startSender } from '../support/sender.js';
@@ -206,6 +207,8 @@ describe('what is sent to a worker that has nothing else to do', () => {
     await eventually(async () => expect(await sender.health()).toMatchObject({ outboxDepth: 1 }));
     holdAnswers(async () => {});
     const { id } = await sender.send(send);
+    // The turn that it wakes finds no request free.
+    for (let count = 0; count < 5; count++) await setImmediate();
     stored.open();
     await failing;
     await untilStatus(sender, id, 'delivered');

@@ -59,6 +59,7 @@ export function createDispatcher(context: DispatcherContext): Dispatcher {
   const underWay = createUnderWay();
   const ahead = createAhead(options.concurrency);
   let ended: Outcome[] = [];
+  /** Of the turn under way. */
   let settling: Outcome[] = [];
   /** Leased and not attempted, or cut off by a stop that waits no longer: whether those arrived is not known. */
   let handedBack: LeasedDelivery[] = [];

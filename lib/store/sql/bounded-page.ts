@@ -89,8 +89,9 @@ const LAST: Position = { ms: Number.MAX_SAFE_INTEGER, id: '' };
 const FIRST = { ms: Number.MIN_SAFE_INTEGER, id: '', inclusive: true };
 
 /**
- * The newest rows of the ranges, of each without the first `skip`. Each is asked for by itself, from one position of the index to another one, in the order
- * of the whole index: what the planner believes of the values cannot make it go by another one.
+ * The newest rows of the ranges, of each without the first `skip`. Each is asked for by itself, from one position of the
+ * index to another one, in the order of the whole index: what the planner believes of the values cannot make it go by
+ * another one.
  */
 function walk<Row>(
   { table, join, key, ranges, where = [], rest }: Way,

@@ -53,7 +53,7 @@ export function* lease(
   const orders = [...quotas].flatMap(([endpointId, quota]): TakeOrder[] => {
     const target = targets.get(endpointId);
     if (!target) return [];
-    const until = now + lengthOf(target, leaseMs);
+    const until = now + leaseMsOf(target, leaseMs);
     return [{ endpointId, quota, until, abandoned: abandoned.has(endpointId) }];
   });
   const taken = yield* take(db, dialect, orders, { owner, now, settling });
@@ -90,7 +90,7 @@ export function* lease(
 }
 
 /** How long a lease lasts, in milliseconds. */
-export function lengthOf({ endpoint: { timeoutMs } }: DeliveryTarget, leaseMs: number): number {
+export function leaseMsOf({ endpoint: { timeoutMs } }: DeliveryTarget, leaseMs: number): number {
   return timeoutMs === null ? leaseMs : Math.max(leaseMs, timeoutMs + SETTLING_MS);
 }
 

@@ -7,7 +7,7 @@ import { deletionsOf, isLeft } from './deleted-tenants.js';
 import type { SqlDialect } from './dialect.js';
 import { type DueLane, readLanes } from './due-lanes.js';
 import { claimIdempotencyKeys } from './idempotency.js';
-import { lengthOf, readTargets } from './lease.js';
+import { leaseMsOf, readTargets } from './lease.js';
 import { holdTenants } from './locks.js';
 import { messageOf, toJson } from './rows.js';
 import type { Tables } from './schema.js';
@@ -125,7 +125,7 @@ export function* insertMessages(
       own ? own.fence : 0,
       message.createdAt,
       own && lease ? lease.owner : null,
-      own && lease ? lease.now + lengthOf(own.target, lease.leaseMs) : null,
+      own && lease ? lease.now + leaseMsOf(own.target, lease.leaseMs) : null,
     ]),
   );
   yield* appendAudit(fresh);

@@ -49,14 +49,14 @@ export function* take(
 ): Steps<Taken[]> {
   const takeSome = dialect.concurrent ? takeTogether : takeInSteps;
   const abandoned = orders.filter((order) => order.abandoned);
-  const isSettled =
+  const unlessSettled =
     settling.length > 0
       ? sql`and (message_id, endpoint_id) not in (select message_id, endpoint_id from ${dialect.tableOf(
           settling.map(({ messageId, endpointId }) => [messageId, endpointId]),
           { message_id: 'text', endpoint_id: 'text' },
         )} as r)`
       : sql``;
-  const overdue = sql`lease_until <= ${now} ${isSettled} order by lease_until`;
+  const overdue = sql`lease_until <= ${now} ${unlessSettled} order by lease_until`;
   const taken = abandoned.length > 0 ? yield* takeSome(db, dialect, abandoned, owner, overdue) : [];
   const counts = new Map<string, number>();
   for (const row of taken) counts.set(row.endpoint_id, (counts.get(row.endpoint_id) ?? 0) + 1);
