@@ -83,6 +83,40 @@ export function testMessages(dashboard: () => Dashboard): void {
     await waitFor(async () => (await page.locator('tbody tr').count()) === 121);
   });
 
+  it('leaves out a page that comes when the list has begun anew', async () => {
+    const { sender, open } = dashboard();
+    const type = 'begun.anew';
+    const send = (size: number) =>
+      sender.sendMany(Array.from({ length: size }, (_, index) => ({ type, data: index })));
+    await send(70);
+    const page = await open(`#/messages?type=${type}`);
+    await page.locator('tbody tr').nth(49).waitFor();
+    let goOn = () => {};
+    const held = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    await page.route(/cursor=/, async (route) => {
+      await held;
+      await route.continue();
+    });
+    const asked = page.waitForRequest(/cursor=/);
+    await page.evaluate('scrollTo(0, document.body.scrollHeight)');
+    await asked;
+    await page.evaluate('scrollTo(0, 0)');
+    await send(60);
+    await passRefresh(page);
+    await page.waitForResponse((response) => !response.url().includes('cursor='));
+    const come = page.waitForResponse(/cursor=/);
+    goOn();
+    await come;
+    await waitFor(async () => {
+      await page.evaluate('scrollTo(0, document.body.scrollHeight)');
+      return (await page.getByText('All 130 are shown').count()) === 1;
+    });
+    expect(await page.locator('tbody tr').count()).toBe(130);
+    await page.unroute(/cursor=/);
+  });
+
   it('shows a list where it was left when its visitor comes back', async () => {
     const { sender, open } = dashboard();
     await sender.sendMany(Array.from({ length: 80 }, (_, index) => ({ type: 'come.back', data: index })));

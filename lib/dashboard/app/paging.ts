@@ -105,12 +105,12 @@ export function usePages<Row extends { id: string }>(
     try {
       const page = await latest.current({ limit: PAGE_SIZE, cursor: nextCursor }, controller.signal);
       if (controller.signal.aborted) return;
-      change((now) => ({
-        ...now,
-        rows: [...(now.rows ?? []), ...page.rows],
-        nextCursor: page.nextCursor,
-        error: undefined,
-      }));
+      change((now) => {
+        // What it goes on from is not the end any more: it has been read already, or the list has begun anew.
+        if (now.nextCursor !== nextCursor) return now;
+        const rows = [...(now.rows ?? []), ...page.rows];
+        return { ...now, rows, nextCursor: page.nextCursor, error: undefined };
+      });
     } catch (error) {
       if (!controller.signal.aborted) change((now) => ({ ...now, error }));
     } finally {
