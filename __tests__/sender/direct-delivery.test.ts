@@ -25,8 +25,9 @@ async function startIdle(options: Parameters<typeof startSender>[0] = {}) {
   const messages: typeof store.messages = {
     ...store.messages,
     async insert(...given) {
+      const wait = before;
       const inserted = await store.messages.insert(...given);
-      await before();
+      await wait();
       return inserted;
     },
   };
@@ -38,7 +39,7 @@ async function startIdle(options: Parameters<typeof startSender>[0] = {}) {
     sender,
     file,
     leasedByTurns: () => turns.flatMap(({ leased }) => leased.map(({ messageId }) => messageId)),
-    /** What a send waits for once it is stored, before it is told so. */
+    /** What the sends that are stored from now on wait for, before they are told so. */
     holdAnswers(wait: () => Promise<void>) {
       before = wait;
     },
