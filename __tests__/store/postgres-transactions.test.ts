@@ -35,9 +35,11 @@ beforeAll(async () => {
   await sender.start();
   await sender.endpoints.create({ url: receiver.url() });
   await eventually(async () =>
-    expect(await database.query("select 1 from pg_stat_activity where query like 'listen %'")).toHaveLength(
-      1,
-    ),
+    expect(
+      await database.query(
+        "select 1 from pg_stat_activity where datname = current_database() and query like 'listen %'",
+      ),
+    ).toHaveLength(1),
   );
 });
 

@@ -18,8 +18,11 @@ beforeAll(async () => {
 });
 
 const listeners = async () =>
+  // The server has the databases of other test files, which listen as well.
   (
-    await database.query("select pid from pg_stat_activity where query like 'listen %' or query = 'select 1'")
+    await database.query(
+      "select pid from pg_stat_activity where datname = current_database() and (query like 'listen %' or query = 'select 1')",
+    )
   ).map(({ pid }) => pid);
 
 async function startSender(
