@@ -4,7 +4,7 @@
 //   BENCH_ONLY=endpoints.list,messages.list BENCH_SIZES=10000 npm run bench -- control-plane
 import { fork } from 'node:child_process';
 import { Pool } from 'undici';
-import { ROUTES } from './control-plane/routes.mjs';
+import { ROUTES, TOKEN } from './control-plane/routes.mjs';
 import { machine, median, say, table, temporaryFolder } from './support.mjs';
 
 const REQUESTS = Number(process.env.BENCH_REQUESTS ?? 300);
@@ -36,7 +36,7 @@ async function startServer(folder, size) {
 /** @returns milliseconds for a request, of many at the same time */
 async function load(server, pool, { method, path, id, body }) {
   const ids = await server.ids(id, REQUESTS);
-  const headers = { authorization: 'Bearer bench' };
+  const headers = { authorization: `Bearer ${TOKEN}` };
   const sent = typeof body === 'function' ? body(server) : body;
   if (sent) headers['content-type'] = 'application/json';
   const given = { method, headers, ...(sent && { body: JSON.stringify(sent) }) };

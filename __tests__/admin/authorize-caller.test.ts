@@ -1,5 +1,6 @@
 import { type Authorize, type Decision, decide } from '../../lib/admin/authorize.js';
 import { createAdminHandler } from '../../lib/admin/handler.js';
+import { givenRequest } from '../../lib/admin/lazy-request.js';
 import { ROUTES } from '../../lib/admin/routes.js';
 import { anId, expectError } from './expectations.js';
 import { type Asked, answerOf, dump, hostedHandler, openPlane, type Plane, requestOf } from './plane.js';
@@ -23,7 +24,7 @@ function ask(decision: unknown, route: string, asked?: Asked) {
 }
 
 const verdictOn = (decision: unknown) =>
-  decide((() => decision) as Authorize, requestOf('GET /health'), {
+  decide((() => decision) as Authorize, givenRequest(requestOf('GET /health')), {
     operation: null,
     params: {},
     host: undefined,

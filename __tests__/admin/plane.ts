@@ -1,9 +1,10 @@
 import Database from 'better-sqlite3';
 import type { AdminHandler, AdminHandlerOptions, HostContext } from '../../lib/admin/handler.js';
 import { createAdminHandler, createControlPlane } from '../../lib/admin/handler.js';
+import { incomingOf } from '../../lib/admin/incoming.js';
 import { toResponse } from '../../lib/admin/response.js';
-import type { Sender } from '../../lib/sender/sender.js';
 import type { Issue } from '../../lib/model/errors.js';
+import type { Sender } from '../../lib/sender/sender.js';
 import { sqliteStore } from '../../lib/store/sqlite.js';
 import type { Store } from '../../lib/store/store.js';
 import { type Lifetime, onCleanUp } from '../support/clean-up.js';
@@ -115,7 +116,8 @@ export async function openPlane({
 /** The control plane as a host sees it that knows better than the Request what was asked. */
 export function hostedHandler(sender: Sender, options: AdminHandlerOptions) {
   const plane = createControlPlane(sender, options);
-  return async (request: Request, context: HostContext = {}) => toResponse(await plane(request, context));
+  return async (request: Request, context: HostContext = {}) =>
+    toResponse(await plane(incomingOf(request), context));
 }
 
 /** One that does not wait for the disk. */

@@ -1,12 +1,9 @@
 import { EventEmitter, once } from 'node:events';
 import http, { type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
-import {
-  createNodeMiddleware,
-  type FetchHandler,
-  type NodeMiddleware,
-} from '../../lib/express/node-bridge.js';
+import type { NodeMiddleware } from '../../lib/express/node-bridge.js';
 import { type Echo, echo } from '../express/echo.js';
 import { type Answer, close, listen, open, type Sent, send } from '../express/http.js';
+import { type FetchHandler, fetchMiddleware } from '../support/fetch-middleware.js';
 
 export type Step = (req: IncomingMessage, res: ServerResponse, next: (error?: unknown) => void) => void;
 
@@ -50,7 +47,7 @@ export function mountContract(host: Host, parser: Parser): void {
   });
 
   beforeAll(async () => {
-    const middleware = createNodeMiddleware((request, context) => handler(request, context), { onError });
+    const middleware = fetchMiddleware((request, context) => handler(request, context), { onError });
     const earlier: Step = (_req, res, next) => {
       res.setHeader('x-frame-options', 'DENY');
       res.setHeader('cache-control', 'public');

@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import express, { type RequestHandler } from 'express';
-import { createNodeMiddleware, type FetchHandler } from '../../lib/express/node-bridge.js';
+import { type FetchHandler, fetchMiddleware } from '../support/fetch-middleware.js';
 import { type Echo, echo } from './echo.js';
 import { open, type Sent, send, servers } from './http.js';
 
@@ -15,7 +15,7 @@ beforeEach(() => onError.mockClear());
 function serveBehind(steps: RequestHandler[], handler: FetchHandler = echo): Promise<number> {
   const app = express();
   for (const step of steps) app.use(step);
-  return serve(app.use('/admin', createNodeMiddleware(handler, { onError })));
+  return serve(app.use('/admin', fetchMiddleware(handler, { onError })));
 }
 
 async function heard(port: number, sent: Sent): Promise<Echo> {
@@ -36,7 +36,7 @@ describe('a body that nobody has read', () => {
   it('is not read for a caller who is refused', async () => {
     let didRead: boolean | undefined;
     const port = await serve(
-      createNodeMiddleware(async (_request, { host }) => {
+      fetchMiddleware(async (_request, { host }) => {
         didRead = host.req.readableDidRead;
         return new Response('no', { status: 403 });
       }),
@@ -48,7 +48,7 @@ describe('a body that nobody has read', () => {
   it('is not read by cloning the request', async () => {
     let didRead: boolean | undefined;
     const port = await serve(
-      createNodeMiddleware(async (request, { host }) => {
+      fetchMiddleware(async (request, { host }) => {
         request.clone();
         await new Promise(setImmediate);
         didRead = host.req.readableDidRead;
@@ -62,7 +62,7 @@ describe('a body that nobody has read', () => {
   it('is read no faster than it is taken', async () => {
     const read: number[] = [];
     const port = await serve(
-      createNodeMiddleware(async (request, { host }) => {
+      fetchMiddleware(async (request, { host }) => {
         const reader = request.body?.getReader();
         const first = await reader?.read();
         await new Promise(setImmediate);
@@ -78,7 +78,7 @@ describe('a body that nobody has read', () => {
   it('arrives whole and unchanged when it is large', async () => {
     const sent = Buffer.alloc(3_000_000, 'a text whose length divides no power of two');
     const port = await serve(
-      createNodeMiddleware(async (request) => {
+      fetchMiddleware(async (request) => {
         const bytes = Buffer.from(await request.arrayBuffer());
         return new Response(String(bytes.equals(sent)));
       }),
@@ -88,7 +88,7 @@ describe('a body that nobody has read', () => {
 
   it('is given to a clone and to the original alike', async () => {
     const port = await serve(
-      createNodeMiddleware(async (request) => {
+      fetchMiddleware(async (request) => {
         const copy = request.clone();
         return Response.json([await copy.text(), await request.text()]);
       }),
@@ -99,7 +99,7 @@ describe('a body that nobody has read', () => {
 
   it('can be read into a buffer of the reader', async () => {
     const port = await serve(
-      createNodeMiddleware(async (request) => {
+      fetchMiddleware(async (request) => {
         const reader = request.body?.getReader({ mode: 'byob' });
         const first = await reader?.read(new Uint8Array(8));
         const last = await reader?.read(new Uint8Array(8));
@@ -120,7 +120,7 @@ describe('a body that nobody has read', () => {
     const handling = new EventEmitter();
     const ended = once(handling, 'ended');
     const port = await serve(
-      createNodeMiddleware(async (request) => {
+      fetchMiddleware(async (request) => {
         const reading = request.text();
         handling.emit('reading');
         await reading.catch((error: unknown) => handling.emit('ended', error));
@@ -153,7 +153,7 @@ describe('a body that nobody has read', () => {
   it('can be cancelled while a read waits for the client', async () => {
     const handling = new EventEmitter();
     const port = await serve(
-      createNodeMiddleware(async (request) => {
+      fetchMiddleware(async (request) => {
         const reader = request.body?.getReader();
         const waiting = reader?.read();
         await new Promise(setImmediate);

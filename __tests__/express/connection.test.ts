@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { jsonAnswer, toResponse } from '../../lib/admin/response.js';
-import { createNodeMiddleware, type FetchHandler } from '../../lib/express/node-bridge.js';
+import { type FetchHandler, fetchMiddleware } from '../support/fetch-middleware.js';
 import { exchange, send, servers } from './http.js';
 
 const serve = servers();
@@ -10,7 +10,7 @@ const serve = servers();
 describe('the connection', () => {
   const body = '{"errorCode":"FORBIDDEN"}';
   const deny: FetchHandler = async () => toResponse(jsonAnswer(403, { errorCode: 'FORBIDDEN' }));
-  const denying = createNodeMiddleware(deny);
+  const denying = fetchMiddleware(deny);
   const large = Buffer.alloc(5_000_000);
 
   it('is kept when the request is complete', async () => {
@@ -43,7 +43,7 @@ describe('the connection', () => {
   });
 
   it('is to be closed for an answer without a body, too', async () => {
-    const port = await serve(createNodeMiddleware(async () => new Response(null, { status: 204 })));
+    const port = await serve(fetchMiddleware(async () => new Response(null, { status: 204 })));
     const head = 'DELETE / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nbegun';
     expect(await exchange(port, head, '\r\n\r\n')).toMatch(
       /^HTTP\/1\.1 204 No Content\r\nconnection: close\r\n/i,
@@ -52,7 +52,7 @@ describe('the connection', () => {
 
   it('is closed after a body that the handler has stopped reading', async () => {
     const port = await serve(
-      createNodeMiddleware(async (request) => {
+      fetchMiddleware(async (request) => {
         const reader = request.body?.getReader();
         await reader?.read();
         await reader?.cancel();
@@ -65,7 +65,7 @@ describe('the connection', () => {
 
   it('that is closed never takes what follows the body for a request', async () => {
     const handler = jest.fn(deny);
-    const port = await serve(createNodeMiddleware(handler));
+    const port = await serve(fetchMiddleware(handler));
     const rest = 'GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n';
     const head = `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${large.length}\r\n\r\n`;
     await exchange(port, Buffer.concat([Buffer.from(head), large, Buffer.from(rest)]));

@@ -1,4 +1,4 @@
-import type { FetchContext } from '../../lib/express/node-bridge.js';
+import type { NodeContext } from '../../lib/express/node-bridge.js';
 
 /** What a handler was given, as it tells it. */
 export interface Echo {
@@ -10,7 +10,7 @@ export interface Echo {
   body: string;
 }
 
-export async function echo(request: Request, context: FetchContext): Promise<Response> {
+export async function echo(request: Request, context: NodeContext): Promise<Response> {
   const heard: Echo = {
     method: context.method,
     requestMethod: request.method,

@@ -3,7 +3,7 @@ import http from 'node:http';
 import tcp from 'node:net';
 import connect from 'connect';
 import express, { type ErrorRequestHandler, type RequestHandler } from 'express';
-import { createNodeMiddleware, type FetchHandler } from '../../lib/express/node-bridge.js';
+import { type FetchHandler, fetchMiddleware } from '../support/fetch-middleware.js';
 import { type Echo, echo } from './echo.js';
 import { exchange, send, servers } from './http.js';
 
@@ -17,7 +17,7 @@ const INTERNAL = {
 describe('the request', () => {
   it('is a native one, which can be cloned and wrapped', async () => {
     const port = await serve(
-      createNodeMiddleware(async (request) => {
+      fetchMiddleware(async (request) => {
         const wrapped = new Request(request.clone(), { headers: { 'x-added': '1' } });
         return Response.json([
           request instanceof Request,
@@ -35,7 +35,7 @@ describe('the request', () => {
       Object.assign(res.locals, { tenant: 't1' });
       next();
     });
-    const middleware = createNodeMiddleware(async (_request, { host: { req, res } }) => {
+    const middleware = fetchMiddleware(async (_request, { host: { req, res } }) => {
       const { user } = req as unknown as { user: string };
       const { locals } = res as unknown as { locals: unknown };
       return Response.json({ user, locals });
@@ -51,7 +51,7 @@ describe('the request', () => {
       req.headers['x-gone'] = undefined;
       next();
     });
-    const port = await serve(app.use(createNodeMiddleware(echo)));
+    const port = await serve(app.use(fetchMiddleware(echo)));
     const headers = { 'x-gone': '1', 'x-multi': ['1', '2'], cookie: ['a=1', 'b=2'], 'x-latin': 'é' };
     const { text } = await send(port, { headers });
     const heard = (JSON.parse(text) as Echo).headers;
@@ -66,14 +66,14 @@ describe('the request', () => {
   });
 
   it.each(['PATCH', 'OPTIONS', 'PROPFIND', 'M-SEARCH'])('of the method %s says so', async (method) => {
-    const port = await serve(createNodeMiddleware(echo));
+    const port = await serve(fetchMiddleware(echo));
     const heard = JSON.parse((await send(port, { method })).text) as Echo;
     expect([heard.method, heard.requestMethod]).toEqual([method, method]);
   });
 
   it('of the method TRACE says so, though there is no such Fetch request, and a clone has no real method', async () => {
     const port = await serve(
-      createNodeMiddleware(async (request, context) =>
+      fetchMiddleware(async (request, context) =>
         Response.json([context.method, request.method, request.clone().method], { status: 405 }),
       ),
     );
@@ -82,7 +82,7 @@ describe('the request', () => {
   });
 
   it('of the method CONNECT never arrives, and the server lives on', async () => {
-    const port = await serve(createNodeMiddleware(echo));
+    const port = await serve(fetchMiddleware(echo));
     expect(await exchange(port, 'CONNECT /x HTTP/1.1\r\nHost: a\r\n\r\n')).toBe('');
     expect((await send(port)).status).toBe(200);
   });
@@ -94,7 +94,7 @@ describe('the request', () => {
       told = resolve;
     });
     const port = await serve(
-      createNodeMiddleware(async (request) => {
+      fetchMiddleware(async (request) => {
         seen = request.text().catch((error) => error);
         await once(request.signal, 'abort', { signal: AbortSignal.timeout(20) }).catch(() => {});
         told();
@@ -111,7 +111,7 @@ describe('the request', () => {
 
   it('has one signal, which a clone follows', async () => {
     const port = await serve(
-      createNodeMiddleware(async (request) => {
+      fetchMiddleware(async (request) => {
         const { signal } = request;
         const clone = request.clone();
         return Response.json([signal === request.signal, signal.aborted, clone.signal.aborted]);
@@ -122,7 +122,7 @@ describe('the request', () => {
 
   it('whose client has already left has an aborted signal', async () => {
     const aborted = new Promise<boolean>((resolve) => {
-      const middleware = createNodeMiddleware(async ({ signal }) => {
+      const middleware = fetchMiddleware(async ({ signal }) => {
         resolve(signal.aborted);
         return new Response();
       });
@@ -159,7 +159,7 @@ describe('an error of the handler', () => {
       const onError = jest.fn();
       const atHost = jest.fn();
       const app = createApp() as express.Express;
-      app.use(createNodeMiddleware(handler, { onError }));
+      app.use(fetchMiddleware(handler, { onError }));
       app.use(((error, _req, res, _next) => {
         atHost(error);
         res.end('host');
@@ -178,7 +178,7 @@ describe('an error of the handler', () => {
 
   it('that is no Response is told as such', async () => {
     const onError = jest.fn();
-    const port = await serve(createNodeMiddleware(async () => 'text' as unknown as Response, { onError }));
+    const port = await serve(fetchMiddleware(async () => 'text' as unknown as Response, { onError }));
     await send(port);
     expect(String(onError.mock.calls[0]?.[0])).toBe('TypeError: The handler did not answer with a Response');
   });
@@ -192,17 +192,17 @@ describe('an error of the handler', () => {
     ],
     ['rejects', async (): Promise<void> => Promise.reject(new Error('reporter'))],
   ])('is answered though onError %s', async (_how, onError) => {
-    const port = await serve(createNodeMiddleware(async () => Promise.reject(new Error('x')), { onError }));
+    const port = await serve(fetchMiddleware(async () => Promise.reject(new Error('x')), { onError }));
     expect((await send(port)).status).toBe(500);
   });
 
   it('is answered without an onError', async () => {
-    const port = await serve(createNodeMiddleware(async () => Promise.reject(new Error('x'))));
+    const port = await serve(fetchMiddleware(async () => Promise.reject(new Error('x'))));
     expect(JSON.parse((await send(port)).text)).toEqual(INTERNAL);
   });
 
   it('answers a HEAD with the status alone', async () => {
-    const port = await serve(createNodeMiddleware(async () => Promise.reject(new Error('x'))));
+    const port = await serve(fetchMiddleware(async () => Promise.reject(new Error('x'))));
     const { status, text } = await send(port, { method: 'HEAD' });
     expect([status, text]).toEqual([500, '']);
   });
@@ -210,7 +210,7 @@ describe('an error of the handler', () => {
   it('after it has begun to answer by itself ends the connection', async () => {
     const onError = jest.fn();
     const port = await serve(
-      createNodeMiddleware(
+      fetchMiddleware(
         async (_request, { host }) => {
           host.res.write('begun');
           throw new Error('late');
@@ -232,7 +232,7 @@ describe('the promise of the middleware', () => {
     ],
     ['the answer cannot be sent', async () => new Response('x', { headers: { 'x-b': '\u0001' } })],
   ])('is fulfilled when %s', async (_when, handler) => {
-    const middleware = createNodeMiddleware(handler);
+    const middleware = fetchMiddleware(handler);
     const outcome = new Promise((resolve) => {
       void serve((req, res) => {
         middleware(req, res).then(resolve, resolve);
@@ -242,7 +242,7 @@ describe('the promise of the middleware', () => {
   });
 
   it('is fulfilled when nothing can be written any more', async () => {
-    const middleware = createNodeMiddleware(async () => Promise.reject(new Error('x')));
+    const middleware = fetchMiddleware(async () => Promise.reject(new Error('x')));
     const port = await serve(async (req, res) => {
       Object.assign(res, {
         setHeader: () => {
@@ -256,7 +256,7 @@ describe('the promise of the middleware', () => {
 });
 
 it('fits node:http, Express and connect as it is', async () => {
-  const middleware = createNodeMiddleware(echo);
+  const middleware = fetchMiddleware(echo);
   const handler: RequestHandler = middleware;
   const connected: connect.NextHandleFunction = middleware;
   expect([handler, connected]).toEqual([middleware, middleware]);

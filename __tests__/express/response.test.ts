@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import express from 'express';
 import { jsonAnswer, toResponse } from '../../lib/admin/response.js';
-import { createNodeMiddleware, type FetchHandler } from '../../lib/express/node-bridge.js';
+import { type FetchHandler, fetchMiddleware } from '../support/fetch-middleware.js';
 import { exchange, open, send, servers } from './http.js';
 
 const serve = servers();
@@ -10,7 +10,7 @@ const onError = jest.fn();
 beforeEach(() => onError.mockClear());
 
 function answering(response: () => Response): Promise<number> {
-  return serve(createNodeMiddleware(async () => response(), { onError }));
+  return serve(fetchMiddleware(async () => response(), { onError }));
 }
 
 /** A body that nobody ends; `controlled` gets hold of its controller. */
@@ -147,7 +147,7 @@ describe('a response that cannot be sent', () => {
       async () => new Response('x', { headers: { 'x-a': '1', 'x-b': '\u0001' } }),
     ],
   ])('because it %s is answered 500', async (_why, handler: FetchHandler) => {
-    const port = await serve(createNodeMiddleware(handler, { onError }));
+    const port = await serve(fetchMiddleware(handler, { onError }));
     const { status, headers, text } = await send(port);
     expect([status, JSON.parse(text)]).toMatchObject([500, { errorCode: 'INTERNAL' }]);
     expect(headers).not.toHaveProperty('x-a');
@@ -155,7 +155,7 @@ describe('a response that cannot be sent', () => {
   });
 
   it('leaves the headers that were set before it', async () => {
-    const bad = createNodeMiddleware(
+    const bad = fetchMiddleware(
       async () => new Response('x', { headers: { 'x-frame-options': '1', 'x-z': '\u0001' } }),
     );
     const app = express().use((_req, res, next) => {
@@ -170,7 +170,7 @@ describe('a response that cannot be sent', () => {
   it('because the client has left is dropped', async () => {
     const handling = new EventEmitter();
     const port = await serve(
-      createNodeMiddleware(
+      fetchMiddleware(
         async ({ signal }) => {
           handling.emit('entered');
           await once(signal, 'abort');
@@ -193,7 +193,7 @@ describe('a response that cannot be sent', () => {
   it('because another one has begun is dropped', async () => {
     const cancelled = jest.fn();
     const port = await serve(
-      createNodeMiddleware(
+      fetchMiddleware(
         async (_request, { host }) => {
           host.res.writeHead(503).write('timed ');
           setImmediate(() => host.res.end('out'));

@@ -1,12 +1,12 @@
 import connect from 'connect';
 import express from 'express';
-import { createNodeMiddleware } from '../../lib/express/node-bridge.js';
 import { mountPath, parseTarget, publicUrl } from '../../lib/express/target.js';
+import { fetchMiddleware } from '../support/fetch-middleware.js';
 import { type Echo, echo } from './echo.js';
 import { exchange, send, servers } from './http.js';
 
 const serve = servers();
-const middleware = createNodeMiddleware(echo);
+const middleware = fetchMiddleware(echo);
 
 /** The head is written to a bare socket, since HTTP clients refuse to send what is tested here. */
 async function heard(port: number, head: string): Promise<Echo> {

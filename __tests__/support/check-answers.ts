@@ -1,6 +1,7 @@
 // Runs before every test file: whatever a test asks of the control plane, by whichever host, has to be answered as the
 // OpenAPI document says. The test during which something else was answered fails.
 import type * as Handler from '../../lib/admin/handler.js';
+import type { RequestHead } from '../../lib/admin/lazy-request.js';
 import type * as Response from '../../lib/admin/response.js';
 import { normalizeBasePath } from '../../lib/model/base-path.js';
 import type { AnswerCheck, createAnswerCheck } from './answer-check.js';
@@ -15,7 +16,7 @@ jest.mock('../../lib/admin/handler.js', () => {
 
   const look = (
     base: string,
-    request: Request,
+    request: RequestHead,
     context: Handler.HostContext | undefined,
     answer: Response.Answer,
   ) => {
@@ -36,9 +37,9 @@ jest.mock('../../lib/admin/handler.js', () => {
   const watched: Pick<typeof Handler, 'createAdminHandler' | 'createControlPlane'> = {
     createControlPlane(sender, options) {
       const plane = handler.createControlPlane(sender, options);
-      return async (request, context) => {
-        const answer = await plane(request, context);
-        look(options.basePath ?? '', request, context, answer);
+      return async (incoming, context) => {
+        const answer = await plane(incoming, context);
+        look(options.basePath ?? '', incoming.head, context, answer);
         return answer;
       };
     },

@@ -4,6 +4,8 @@ import { bigEndpoint } from '../size-fill.mjs';
 
 const ok = (body) => [200, body];
 const HOUR = 3_600_000;
+/** What callers send. */
+export const TOKEN = 'bench-0123456789';
 const OPENAPI = JSON.stringify(openApiDocument());
 
 /**

@@ -4,11 +4,11 @@ import { randomUUID } from 'node:crypto';
 import { serve } from '@hono/node-server';
 import express from 'express';
 import { Hono } from 'hono';
-import { createAdminHandler, createSender } from 'hookplane';
+import { bearerToken, createAdminHandler, createSender } from 'hookplane';
 import { adminMiddleware } from 'hookplane/express';
 import { bigEndpoint, BIG } from '../size-fill.mjs';
 import { sqliteStores } from '../size-stores.mjs';
-import { ROUTES } from './routes.mjs';
+import { ROUTES, TOKEN } from './routes.mjs';
 
 const [folder, messages] = process.argv.slice(2);
 const opened = await sqliteStores(folder).open(Number(messages));
@@ -39,15 +39,16 @@ const MAKE = {
 };
 const KNOWN = { stored: messageId, 'known tenant': 'tenant_mid' };
 
-const isAllowed = (header) => header === 'Bearer bench';
-const authorize = (request) => isAllowed(request.headers.get('authorization'));
+const authorize = bearerToken(TOKEN);
 
 function written() {
   const router = express.Router();
   router.use(express.json());
   for (const [name, { method, path, plain }] of Object.entries(ROUTES)) {
     router[method.toLowerCase()](path.split('?')[0], async (request, response) => {
-      if (!isAllowed(request.headers.authorization)) return response.status(403).json({ error: 'no access' });
+      if (request.headers.authorization !== `Bearer ${TOKEN}`) {
+        return response.status(401).json({ error: 'no access' });
+      }
       // What is to be answered for is recorded, as the control plane does.
       const isRead = method === 'GET' && name !== 'endpoints.secret';
       const scope = isRead ? sender : sender.forCaller({ requestId: randomUUID() });

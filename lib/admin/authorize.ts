@@ -1,6 +1,7 @@
 import type { Actor } from '../model/audit.js';
 import { within } from '../model/deadline.js';
 import { isTenantId } from '../model/tenant.js';
+import { givenRequest, type LazyRequest } from './lazy-request.js';
 
 /** What `authorize` is told of a request beside the request itself. */
 export interface AuthorizeInfo {
@@ -60,10 +61,48 @@ export type Verdict =
 /** How long an authorizer has: a request that waits for it holds a connection of the host. */
 export const AUTHORIZE_MS = 10_000;
 
+/** An authorizer that asks for the native request only if it needs it. */
+type LazyAuthorize = (request: LazyRequest, info: AuthorizeInfo) => Decision | Promise<Decision>;
+
+/** A property of the authorizer: of another copy of the package it is none of ours, and is given the native request. */
+const LAZY = Symbol('lazy');
+
+/** Makes an authorizer of one that goes by the head of a request, and by the request itself only if it asks for it. */
+export function lazyAuthorizer(ask: LazyAuthorize): Authorize {
+  const authorize: Authorize = (request, info) => ask(givenRequest(request), info);
+  return Object.assign(authorize, { [LAZY]: ask });
+}
+
+/** Decides on what an authorizer has found in a request. */
+export type Decider<Found, Answer = Decision | Promise<Decision>> = (
+  found: Found,
+  request: Request,
+  info: AuthorizeInfo,
+) => Answer;
+
+/** What a function has in its text that may take more arguments than it names, and that of one that does not show it. */
+const TAKES_MORE = /\.{3}|\barguments\b|\[native code\]/;
+
+/** A decider that is asked without the native request where it takes what was found alone. */
+export function lazyDecider<Found, Answer>(
+  decider: Decider<Found, Answer>,
+): (found: Found, request: LazyRequest, info: AuthorizeInfo) => Answer {
+  if (decider.length <= 1 && !TAKES_MORE.test(String(decider))) {
+    return (found) => (decider as (found: Found) => Answer)(found);
+  }
+  return (found, request, info) => decider(found, request.native(), info);
+}
+
 /** Asks the authorizer; whatever is not clearly a yes, in time, is a no. */
-export async function decide(authorize: Authorize, request: Request, info: AuthorizeInfo): Promise<Verdict> {
+export function decide(authorize: Authorize, request: LazyRequest, info: AuthorizeInfo): Promise<Verdict> {
+  const { [LAZY]: ask } = authorize as { [LAZY]?: LazyAuthorize };
+  return judge(() => (ask ? ask(request, info) : authorize(request.native(), info)));
+}
+
+/** What is made of an answer to the question who may enter. */
+export async function judge(ask: () => unknown): Promise<Verdict> {
   try {
-    const answer: unknown = authorize(request, info);
+    const answer = ask();
     const decision = isThenable(answer)
       ? await within(Promise.resolve(answer), AUTHORIZE_MS, 'authorize')
       : answer;
@@ -76,7 +115,7 @@ export async function decide(authorize: Authorize, request: Request, info: Autho
 }
 
 /** One that answers at once, as most do, needs no timer. */
-function isThenable(answer: unknown): answer is PromiseLike<unknown> {
+export function isThenable<Answer>(answer: Answer | Promise<Answer>): answer is Promise<Answer> {
   return typeof (answer as { then?: unknown } | null | undefined)?.then === 'function';
 }
 

@@ -6,8 +6,10 @@ import { defaultLogger, type Logger, safeLogger } from '../model/logger.js';
 import type { SenderScope } from '../model/scope.js';
 import type { Sender } from '../sender/sender.js';
 import { type Authorize, type Caller, decide, isSafe } from './authorize.js';
-import { readJsonObject, type SharedBody, shareBody } from './body.js';
+import { readJsonObject } from './body.js';
+import { type Incoming, incomingOf } from './incoming.js';
 import { readHeaders, readQuery } from './input.js';
+import type { RequestHead } from './lazy-request.js';
 import { openApiWriter } from './openapi/document.js';
 import { createReport } from './report.js';
 import {
@@ -80,10 +82,10 @@ export type AdminHandler = (request: Request, context?: AdminContext) => Promise
  */
 export function createAdminHandler(sender: Sender, options: AdminHandlerOptions = {}): AdminHandler {
   const answer = createControlPlane(sender, options);
-  return async (request, context) => toResponse(await answer(request, { host: context?.host }));
+  return async (request, context) => toResponse(await answer(incomingOf(request), { host: context?.host }));
 }
 
-export type ControlPlane = (request: Request, context: HostContext) => Promise<Answer>;
+export type ControlPlane = (incoming: Incoming, context: HostContext) => Promise<Answer>;
 
 /** What every kind of host shares: a request in, what to answer out. It never rejects. */
 export function createControlPlane(sender: Sender, options: AdminHandlerOptions): ControlPlane {
@@ -107,19 +109,19 @@ export function createControlPlane(sender: Sender, options: AdminHandlerOptions)
   const openApi = openApiWriter();
   let warned = false;
 
-  async function answer(request: Request, context: HostContext, requestId: () => string): Promise<Answer> {
-    const url = publicUrl(request);
+  async function answer(incoming: Incoming, context: HostContext, requestId: () => string): Promise<Answer> {
+    const { head } = incoming;
+    const url = publicUrl(head);
     const path = context.path === undefined ? pathBelow(basePath, url().pathname) : context.path;
-    const match: Match =
-      path === null ? { kind: 'none' } : router.match(context.method ?? request.method, path);
+    const match: Match = path === null ? { kind: 'none' } : router.match(context.method ?? head.method, path);
 
     if (!authorize) {
       if (!warned) logger.warn('The control plane has no authorize callback: every request is refused');
       warned = true;
       throw new HookplaneError('FORBIDDEN', 'No access: the control plane has no authorize callback');
     }
-    const body = shareBody(request, maxBodyBytes);
-    const verdict = await decide(authorize, body.request, {
+    if (incoming.bytes) incoming.bytes.maxBytes = maxBodyBytes;
+    const verdict = await decide(authorize, incoming, {
       operation: match.kind === 'route' ? match.route.operation : null,
       params: match.kind === 'route' ? match.params : {},
       host: context.host,
@@ -134,7 +136,7 @@ export function createControlPlane(sender: Sender, options: AdminHandlerOptions)
       void report(new TypeError('authorize allowed a caller without a tenantId: requireTenant'), requestId());
       throw new HookplaneError('FORBIDDEN', 'No access');
     }
-    if (verdict.readOnly && !isSafe(context.method ?? request.method)) {
+    if (verdict.readOnly && !isSafe(context.method ?? head.method)) {
       throw new HookplaneError('FORBIDDEN', 'The access is read-only: it allows GET and HEAD');
     }
     const { route, params } = found(match);
@@ -144,14 +146,14 @@ export function createControlPlane(sender: Sender, options: AdminHandlerOptions)
     const scope = scopeOf(sender, verdict, route, requestId);
     route.before?.({ scope, params });
     const query = readQuery(route, context.search ?? url().search);
-    const sent = readHeaders(route, request.headers);
+    const sent = readHeaders(route, head.headers);
     const result = await route.run({
       scope,
       caller: verdict,
       params,
       query,
       headers: sent,
-      body: await readBody(route, body),
+      body: await readBody(route, incoming),
       openApi: () => openApi(mountOf(url().pathname, path ?? '')),
     });
     const headers =
@@ -169,7 +171,7 @@ export function createControlPlane(sender: Sender, options: AdminHandlerOptions)
       : textAnswer(result.status, result.text, route.mediaType, headers);
   }
 
-  return async (request, context) => {
+  return async (incoming, context) => {
     let known: string | undefined;
     const requestId = () => {
       known ??= createId('req', Date.now());
@@ -178,8 +180,8 @@ export function createControlPlane(sender: Sender, options: AdminHandlerOptions)
     let isHead = false;
     let given: Answer;
     try {
-      isHead = (context.method ?? request.method) === 'HEAD';
-      given = await answer(request, context, requestId);
+      isHead = (context.method ?? incoming.head.method) === 'HEAD';
+      given = await answer(incoming, context, requestId);
     } catch (error) {
       given = errorAnswer(error, requestId);
       if (given.status >= 500) void report(error, requestId());
@@ -214,10 +216,10 @@ function found(match: Match): { route: Route; params: Record<string, string> } {
   }
 }
 
-async function readBody(route: Route, body: SharedBody): Promise<Record<string, unknown>> {
+async function readBody(route: Route, incoming: Incoming): Promise<Record<string, unknown>> {
   // A GET and a DELETE mean the same with and without a body.
   if (route.method === 'GET' || route.method === 'DELETE') return {};
-  const value = await readJsonObject(body);
+  const value = await readJsonObject(incoming);
   const wanted = route.body ?? 'none';
   if (value === undefined && wanted === 'required')
     throw new HookplaneError('INVALID_BODY', 'The body is missing');
@@ -232,10 +234,10 @@ async function readBody(route: Route, body: SharedBody): Promise<Record<string, 
 }
 
 /** The URL, for the requests that need it: parsing it takes longer than routing does. */
-function publicUrl(request: Request): () => URL {
+function publicUrl(head: RequestHead): () => URL {
   let known: URL | undefined;
   return () => {
-    known ??= new URL(request.url);
+    known ??= new URL(head.url);
     return known;
   };
 }

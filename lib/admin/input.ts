@@ -5,6 +5,7 @@ import { DEFAULT_LIMIT, MAX_LIMIT } from '../model/page.js';
 import { STATS_INTERVALS, type StatsInterval } from '../model/stats.js';
 import { tenantId } from '../model/tenant.js';
 import { wording } from '../model/wording.js';
+import type { RequestHead } from './lazy-request.js';
 import type { QueryParameter, Route } from './route.js';
 
 const limit = z
@@ -106,7 +107,7 @@ export function readQuery(route: Route, search: string): Record<string, unknown>
 }
 
 /** The headers that the route looks at. */
-export function readHeaders(route: Route, headers: Headers): Record<string, string> {
+export function readHeaders(route: Route, headers: RequestHead['headers']): Record<string, string> {
   const names = Object.keys(route.headers ?? {});
   return Object.fromEntries(
     names.flatMap((name) => {

@@ -33,7 +33,7 @@ export interface DashboardRequest {
   publicPath: string;
   /** With its `?`; empty when there is none. */
   search: string;
-  headers: Headers;
+  headers: Pick<Headers, 'get'>;
 }
 
 export interface Dashboard {
@@ -90,7 +90,7 @@ function withSlash(publicPath: string): string {
   return `./${publicPath.slice(publicPath.lastIndexOf('/') + 1)}/`;
 }
 
-function serve(file: PageFile, asked: Headers, common: Record<string, string>): Response {
+function serve(file: PageFile, asked: DashboardRequest['headers'], common: Record<string, string>): Response {
   const encoding = chooseEncoding(asked.get('accept-encoding'));
   const etag = `"${file.hash}-${encoding}"`;
   const headers: Record<string, string> = {

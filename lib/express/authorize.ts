@@ -1,4 +1,11 @@
-import type { Authorize, AuthorizeInfo, Decision } from '../admin/authorize.js';
+import {
+  type Authorize,
+  type AuthorizeInfo,
+  type Decider,
+  type Decision,
+  lazyAuthorizer,
+  lazyDecider,
+} from '../admin/authorize.js';
 import { CROSS_SITE, type CrossSiteOptions } from '../admin/authorizers/cross-site.js';
 import { invalidOptions } from '../admin/authorizers/invalid-options.js';
 import { createCsrfGuard } from './csrf.js';
@@ -32,21 +39,23 @@ const NO_SESSION = 'there is no req.session: mount the session middleware before
  * the answer is 401. A cross-site request that carries a cookie is refused with 403 unless its method is GET or HEAD.
  *
  * The user has the type that the application gives to `Express.User`, or that of the callback's parameter.
- * @param decideOn asked for a user that is there; what it may answer is what `authorize` may
+ * @param decideOn asked for a user that is there; what it may answer is what `authorize` may. The native request is made
+ *   only for one that takes it.
  * @throws HookplaneError `INVALID_OPTIONS`
  */
 export function fromUser<User = Express.User>(
-  decideOn: (user: User, request: Request, info: AuthorizeInfo) => Decision | Promise<Decision>,
+  decideOn: Decider<User>,
   options: FromHostOptions = {},
 ): Authorize {
   assertCallback(decideOn, 'fromUser');
+  const decider = lazyDecider(decideOn);
   const isRefused = createCsrfGuard(options, 'fromUser');
-  return (request, info) => {
+  return lazyAuthorizer((request, info) => {
     const req = hostRequest(info, 'fromUser', 'req.user');
     const { user } = req as { user?: unknown };
     if (!user) return SIGN_IN;
-    return isRefused(request, req) ? CROSS_SITE : decideOn(user as User, request, info);
-  };
+    return isRefused(request.head, req) ? CROSS_SITE : decider(user as User, request, info);
+  });
 }
 
 /**
@@ -56,24 +65,26 @@ export function fromUser<User = Express.User>(
  *
  * The session has the type that `SessionData` of express-session has in the application, or that of the callback's
  * parameter.
- * @param decideOn asked for a session that is there; what it may answer is what `authorize` may
+ * @param decideOn asked for a session that is there; what it may answer is what `authorize` may. The native request is
+ *   made only for one that takes it.
  * @throws HookplaneError `INVALID_OPTIONS`
  */
 export function fromSession<Session = HostSession>(
-  decideOn: (session: Session, request: Request, info: AuthorizeInfo) => Decision | Promise<Decision>,
+  decideOn: Decider<Session>,
   options: FromHostOptions = {},
 ): Authorize {
   assertCallback(decideOn, 'fromSession');
   const invalid = invalidOptions('fromSession');
+  const decider = lazyDecider(decideOn);
   const isRefused = createCsrfGuard(options, 'fromSession');
-  return (request, info) => {
+  return lazyAuthorizer((request, info) => {
     const req = hostRequest(info, 'fromSession', 'req.session');
     const { session } = req as { session?: unknown };
     // Session middleware leaves an object, or null; where there is nothing at all, it has not been at work.
     if (session === undefined) return { ...SIGN_IN, fault: invalid(NO_SESSION) };
     if (typeof session !== 'object' || session === null) return SIGN_IN;
-    return isRefused(request, req) ? CROSS_SITE : decideOn(session as Session, request, info);
-  };
+    return isRefused(request.head, req) ? CROSS_SITE : decider(session as Session, request, info);
+  });
 }
 
 function hostRequest({ host }: AuthorizeInfo, where: string, what: string): HostRequest {

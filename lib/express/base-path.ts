@@ -1,5 +1,5 @@
 import { pathBelow } from '../model/base-path.js';
-import type { FetchContext } from './node-bridge.js';
+import type { NodeContext } from './node-bridge.js';
 import { type HostRequest, mountPath } from './target.js';
 
 /**
@@ -8,7 +8,7 @@ import { type HostRequest, mountPath } from './target.js';
  */
 export function pathBelowBase(
   basePath: string,
-  { path, host }: Pick<FetchContext, 'path' | 'host'>,
+  { path, host }: Pick<NodeContext, 'path' | 'host'>,
 ): string | null {
   return pathBelow(basePath, mountPath(host.req as HostRequest) + path) ?? pathBelow(basePath, path);
 }

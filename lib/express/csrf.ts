@@ -1,5 +1,6 @@
-import { createCrossSiteGuard, type CrossSiteOptions } from '../admin/authorizers/cross-site.js';
+import { type CrossSiteOptions, createCrossSiteGuard } from '../admin/authorizers/cross-site.js';
 import { invalidOptions } from '../admin/authorizers/invalid-options.js';
+import type { RequestHead } from '../admin/lazy-request.js';
 import { type KnownKeys, unknownKey } from '../model/known-keys.js';
 import type { HostRequest } from './target.js';
 
@@ -9,7 +10,7 @@ type ExpressRequest = HostRequest & { app?: { get?: (setting: string) => unknown
 const OPTIONS: KnownKeys<CrossSiteOptions> = { trustedOrigins: true, csrf: true };
 
 /** Whether a request that was authenticated by a cookie has to be refused. */
-export type CsrfGuard = (request: Request, req: HostRequest) => boolean;
+export type CsrfGuard = (head: RequestHead, req: HostRequest) => boolean;
 
 /**
  * The protection against cross-site requests of the authorizers that go by a session: it looks at requests that carry
@@ -20,11 +21,11 @@ export function createCsrfGuard(options: CrossSiteOptions, where: string): CsrfG
   const problem = unknownKey(options, OPTIONS);
   if (problem !== null) throw invalidOptions(where)(`the second argument ${problem}`);
   const isCrossSite = createCrossSiteGuard(options, where);
-  return (request, req) => isAmbient(request.headers) && isCrossSite(request, forwardedHost(req));
+  return (head, req) => isAmbient(head.headers) && isCrossSite(head, forwardedHost(req));
 }
 
 /** Cookies, and the credentials of Basic, Digest, Negotiate and NTLM, which it keeps; a bearer token it never adds. */
-function isAmbient(headers: Headers): boolean {
+function isAmbient(headers: RequestHead['headers']): boolean {
   const authorization = headers.get('authorization');
   return headers.has('cookie') || (authorization !== null && !/^bearer /i.test(authorization));
 }

@@ -25,13 +25,13 @@ export function dashboardMiddleware(options: DashboardMiddlewareOptions): NodeMi
   const { answer, basePath } = createDashboard(own);
   const logger = safeLogger(given);
   return createNodeMiddleware(
-    ({ headers }, { method, path, search, host }) =>
+    ({ head }, { method, path, search, host }) =>
       answer({
         method,
         path: basePath === '' ? path : pathBelowBase(basePath, { path, host }),
         publicPath: publicPath(host.req as HostRequest),
         search,
-        headers,
+        headers: head.headers,
       }),
     {
       onError: (error, { requestId }) =>

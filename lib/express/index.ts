@@ -1,5 +1,6 @@
 import { createServerAdapter, Response as LightResponse } from '@whatwg-node/server';
 import { type AdminHandlerOptions, createControlPlane, type HostContext } from '../admin/handler.js';
+import type { Incoming } from '../admin/incoming.js';
 import { createReport } from '../admin/report.js';
 import { toResponse } from '../admin/response.js';
 import { normalizeBasePath } from '../model/base-path.js';
@@ -35,20 +36,27 @@ export function adminMiddleware(sender: Sender, options: AdminMiddlewareOptions 
   const report = createReport(options);
   const adapter = createServerAdapter(
     // The adapter's own Response costs a quarter of the native one. It goes no further than to our writer.
-    async (request) => toResponse(await answer(request, (request as AskedRequest)[CONTEXT]!), LightResponse),
+    async (asked) => {
+      const { incoming, context } = asked as unknown as Asked;
+      return toResponse(await answer(incoming, context), LightResponse);
+    },
     { fetchAPI: { Request, Response, Headers, URL, ReadableStream } },
   );
-  const handleRequest = adapter.handleRequest as (request: Request) => Response | Promise<Response>;
+  const handle = adapter.handleRequest as unknown as (asked: Asked) => Response | Promise<Response>;
   return createNodeMiddleware(
-    async (request: AskedRequest, context) => {
-      request[CONTEXT] = basePath === '' ? context : { ...context, path: pathBelowBase(basePath, context) };
-      return handleRequest(request);
+    async (incoming, context) => {
+      const path = basePath === '' ? context.path : pathBelowBase(basePath, context);
+      return handle({ incoming, context: { ...context, path } });
     },
     { onError: (error, { requestId }) => report(error, requestId) },
   );
 }
 
-/** On the request, since a context that the adapter is given it copies, property by property, for more than all it does. */
-const CONTEXT = Symbol('context');
-
-type AskedRequest = Request & { [CONTEXT]?: HostContext };
+/**
+ * What goes through the adapter in place of a request, which it hands on unseen. (A context that it is given it copies,
+ * property by property, for more than all else that it does.)
+ */
+interface Asked {
+  incoming: Incoming;
+  context: HostContext;
+}

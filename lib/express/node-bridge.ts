@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Incoming } from '../admin/incoming.js';
 import { errorAnswer, knownAnswer, toResponse } from '../admin/response.js';
-import { toFetchRequest } from './request.js';
+import { toIncoming } from './request.js';
 import { leavesRest, type NodeHost, writeResponse } from './response.js';
 import { parseTarget } from './target.js';
 
-export interface FetchContext {
+/** What a handler knows of a request beside itself. */
+export interface NodeContext {
   /** Below the mount, percent-encoded as it was sent. The authority for routing; `request.url` has been normalised. */
   path: string;
   /** As it was sent, with its `?`. */
@@ -16,7 +18,7 @@ export interface FetchContext {
   host: NodeHost;
 }
 
-export type FetchHandler = (request: Request, context: FetchContext) => Promise<Response>;
+export type NodeHandler = (incoming: Incoming, context: NodeContext) => Promise<Response>;
 
 export interface NodeMiddlewareOptions {
   /**
@@ -37,9 +39,9 @@ export type NodeMiddleware = (
   next?: (error?: unknown) => void,
 ) => Promise<void>;
 
-/** Serves a Fetch handler to Node.js. An error of the handler's is answered 500 without a word about the inside. */
+/** Serves a handler that answers as Fetch handlers do to Node.js. An error of the handler's is answered 500 without a word about the inside. */
 export function createNodeMiddleware(
-  handler: FetchHandler,
+  handler: NodeHandler,
   { onError }: NodeMiddlewareOptions = {},
 ): NodeMiddleware {
   const closing = new WeakSet<Socket>();
@@ -55,8 +57,8 @@ export function createNodeMiddleware(
   async function ask(host: NodeHost): Promise<Response> {
     const { req, res } = host;
     const target = parseTarget(req.url ?? '/');
-    const request = toFetchRequest(req, res, target, (error) => void report(error, createRequestId()));
-    const response: unknown = await handler(request, {
+    const incoming = toIncoming(req, res, target, (error) => void report(error, createRequestId()));
+    const response: unknown = await handler(incoming, {
       path: target.path,
       search: target.search,
       method: req.method ?? 'GET',

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import { withBytes } from '../admin/body.js';
+import type { Incoming } from '../admin/incoming.js';
+import { lazyRequest, type RequestHead } from '../admin/lazy-request.js';
 import { requestBody } from './body.js';
 import { type HostRequest, publicUrl, type Target } from './target.js';
 
@@ -10,38 +11,68 @@ const BODILESS_METHODS = new Set(['GET', 'HEAD', ...REFUSED_METHODS]);
 const BODY_FRAMING = new Set(['content-length', 'content-encoding', 'transfer-encoding']);
 
 /**
- * The native `Request` for a Node.js one. Its URL is for reading, routing goes by `target.path`; its body is read from
- * the socket when somebody reads it; its `signal` aborts when the client leaves before the response is complete.
+ * The request of a Node.js one. Its URL is for reading, routing goes by `target.path`; its body is read from the socket
+ * when somebody reads it; its `signal` aborts when the client leaves before the response is complete.
  * @param onLostBody told when the body is asked for but something before us has read it and kept nothing
  */
-export function toFetchRequest(
+export function toIncoming(
   req: HostRequest,
   res: ServerResponse,
   target: Target,
   onLostBody: (error: Error) => void,
-): Request {
+): Incoming {
   const method = req.method ?? 'GET';
   const refused = REFUSED_METHODS.has(method.toUpperCase());
   const body = BODILESS_METHODS.has(method.toUpperCase()) ? null : requestBody(req, onLostBody);
-  const init: RequestInit & { duplex?: 'half' } = {
-    // A name that no route has: whoever clones the request must not find a method that some route answers.
-    method: refused ? `X-${method}` : method,
-    headers: fetchHeaders(req, body?.restored ? BODY_FRAMING : undefined),
+  const left = body?.restored ? BODY_FRAMING : NOTHING_LEFT;
+  const head = new NodeHead(req, target, left);
+  const make = (): Request => {
+    const init: RequestInit & { duplex?: 'half' } = {
+      // A name that no route has: whoever clones the request must not find a method that some route answers.
+      method: refused ? `X-${method}` : method,
+      headers: fetchHeaders(req, left),
+    };
+    if (body) Object.assign(init, { body: body.bytes.stream(), duplex: 'half' });
+    const request = new HostedRequest(head.url, init, res);
+    return refused ? Object.defineProperty(request, 'method', { value: method }) : request;
   };
-  if (body) Object.assign(init, { body: body.bytes.stream(), duplex: 'half' });
-  const request = new HostedRequest(publicUrl(req, target), init, res);
-  withBytes(request, body?.bytes ?? null);
-  if (refused) Object.defineProperty(request, 'method', { value: method });
-  return request;
+  return { ...lazyRequest(head, make), bytes: body?.bytes ?? null };
 }
 
-function fetchHeaders(req: HostRequest, left: ReadonlySet<string> | undefined): Record<string, string> {
+const NOTHING_LEFT: ReadonlySet<string> = new Set();
+
+/** The head as a native request would tell it. */
+class NodeHead implements RequestHead {
+  readonly method: string;
+  readonly headers: RequestHead['headers'];
+  readonly #req: HostRequest;
+  readonly #target: Target;
+
+  constructor(req: HostRequest, target: Target, left: ReadonlySet<string>) {
+    this.#req = req;
+    this.#target = target;
+    this.method = req.method ?? 'GET';
+    const get = (name: string) => headerOf(req, name.toLowerCase(), left) ?? null;
+    this.headers = { get, has: (name) => get(name) !== null };
+  }
+
+  get url(): string {
+    return publicUrl(this.#req, this.#target);
+  }
+}
+
+function headerOf({ headers }: HostRequest, name: string, left: ReadonlySet<string>): string | undefined {
+  // Pseudo-headers of HTTP/2, such as `:path`, are none.
+  if (name.startsWith(':') || left.has(name) || !Object.hasOwn(headers, name)) return undefined;
+  const value = headers[name];
+  return Array.isArray(value) ? value.join(', ') : value;
+}
+
+function fetchHeaders(req: HostRequest, left: ReadonlySet<string>): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const name in req.headers) {
-    const value = req.headers[name];
-    // Pseudo-headers of HTTP/2, such as `:path`, are none.
-    if (value === undefined || name.startsWith(':') || left?.has(name)) continue;
-    headers[name] = Array.isArray(value) ? value.join(', ') : value;
+    const value = headerOf(req, name, left);
+    if (value !== undefined) headers[name] = value;
   }
   return headers;
 }

@@ -1,4 +1,5 @@
 import { type Authorize, decide, type Verdict } from '../../../lib/admin/authorize.js';
+import { givenRequest } from '../../../lib/admin/lazy-request.js';
 
 export interface AskedOf {
   method?: string;
@@ -11,7 +12,11 @@ export interface AskedOf {
 /** What comes of asking an authorizer. */
 export function verdictOf(authorize: Authorize, asked: AskedOf = {}): Promise<Verdict> {
   const { method = 'GET', url = 'http://hooks.example/admin/tenants', headers = {}, host } = asked;
-  return decide(authorize, new Request(url, { method, headers }), { operation: null, params: {}, host });
+  return decide(authorize, givenRequest(new Request(url, { method, headers })), {
+    operation: null,
+    params: {},
+    host,
+  });
 }
 
 export const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });

@@ -1,6 +1,7 @@
 import { messageOf } from '../../model/error-text.js';
-import { type Authorize, decide, toDecision, type Verdict } from '../authorize.js';
-import { copyOf } from '../body.js';
+import { type Authorize, decide, lazyAuthorizer, toDecision, type Verdict } from '../authorize.js';
+import { copyOf } from '../incoming.js';
+import { lazyRequest } from '../lazy-request.js';
 import { invalidOptions } from './invalid-options.js';
 
 const invalid = invalidOptions('anyOf');
@@ -22,18 +23,22 @@ export function anyOf(...authorizers: readonly Authorize[]): Authorize {
     if (typeof authorize === 'function') continue;
     throw invalid(`argument ${index + 1} must be an authorizer, a function`);
   }
-  return async (request, info) => {
+  return lazyAuthorizer(async (request, info) => {
     const faults: unknown[] = [];
     let verdict: Verdict | undefined;
     for (const authorize of authorizers) {
-      const next = await decide(authorize, copyOf(request), info);
+      const next = await decide(
+        authorize,
+        lazyRequest(request.head, () => copyOf(request.native())),
+        info,
+      );
       if ('fault' in next) faults.push(next.fault);
       if (next.allowed || !verdict || outranks(next, verdict)) verdict = next;
       if (next.allowed) break;
     }
     const { fault: _own, ...decision } = toDecision(verdict as Verdict);
     return faults.length === 0 ? decision : { ...decision, fault: joined(faults) };
-  };
+  });
 }
 
 /** A caller who can do something about a denial is told what. */

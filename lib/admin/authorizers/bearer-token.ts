@@ -1,6 +1,14 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { Authorize, AuthorizeInfo, Decision } from '../authorize.js';
 import { type KnownKeys, unknownKey } from '../../model/known-keys.js';
+import {
+  type Authorize,
+  type Decider,
+  type Decision,
+  isThenable,
+  lazyAuthorizer,
+  lazyDecider,
+} from '../authorize.js';
+import type { RequestHead } from '../lazy-request.js';
 import { invalidOptions } from './invalid-options.js';
 
 const invalid = invalidOptions('bearerToken');
@@ -18,11 +26,10 @@ export interface BearerToken {
 }
 
 /** Decides on a token that is kept elsewhere. Null and undefined mean that it is nobody's: 401. */
-export type BearerLookup = (
-  token: string,
-  request: Request,
-  info: AuthorizeInfo,
-) => Decision | null | undefined | Promise<Decision | null | undefined>;
+export type BearerLookup = Decider<
+  string,
+  Decision | null | undefined | Promise<Decision | null | undefined>
+>;
 
 const MIN_LENGTH = 16;
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
@@ -52,16 +59,21 @@ export const INVALID_BEARER: Decision = {
 export function bearerToken(
   tokens: string | BearerToken | readonly (string | BearerToken)[] | BearerLookup,
 ): Authorize {
-  const lookup = typeof tokens === 'function' ? tokens : amongTokens(tokens);
-  return async (request, info) => {
-    const token = readBearer(request);
-    return token === null ? MISSING_BEARER : ((await lookup(token, request, info)) ?? INVALID_BEARER);
-  };
+  const lookup = lazyDecider(typeof tokens === 'function' ? tokens : amongTokens(tokens));
+  return lazyAuthorizer((request, info) => {
+    const token = readBearer(request.head);
+    if (token === null) return MISSING_BEARER;
+    const decision = lookup(token, request, info);
+    // One that is given at once needs nobody to wait for it.
+    return isThenable(decision)
+      ? decision.then((known) => known ?? INVALID_BEARER)
+      : (decision ?? INVALID_BEARER);
+  });
 }
 
 /** The token of `Authorization: Bearer`; null when there is none that is well-formed. */
-export function readBearer(request: Request): string | null {
-  return BEARER.exec(request.headers.get('authorization') ?? '')?.[1] ?? null;
+export function readBearer({ headers }: RequestHead): string | null {
+  return BEARER.exec(headers.get('authorization') ?? '')?.[1] ?? null;
 }
 
 function amongTokens(tokens: string | BearerToken | readonly (string | BearerToken)[]): BearerLookup {

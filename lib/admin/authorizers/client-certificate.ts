@@ -1,8 +1,17 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { type Authorize, type AuthorizeInfo, type Decision, decide, toDecision } from '../authorize.js';
-import { CROSS_SITE, createCrossSiteGuard, type CrossSiteOptions } from './cross-site.js';
 import { type KnownKeys, unknownKey } from '../../model/known-keys.js';
+import {
+  type Authorize,
+  type Decider,
+  type Decision,
+  judge,
+  lazyAuthorizer,
+  lazyDecider,
+  toDecision,
+} from '../authorize.js';
+import type { RequestHead } from '../lazy-request.js';
+import { CROSS_SITE, type CrossSiteOptions, createCrossSiteGuard } from './cross-site.js';
 import { invalidOptions } from './invalid-options.js';
 import { nodeRequest } from './node-request.js';
 import { xfccValue } from './xfcc.js';
@@ -28,7 +37,7 @@ export interface ClientCertificateOptions extends CrossSiteOptions {
   /** The tenant of each subject, written as the proxy writes it. Others are refused with 403. */
   tenants?: Readonly<Record<string, string>>;
   /** Decides on a subject, in place of `tenants`. */
-  allow?: (subject: string, request: Request, info: AuthorizeInfo) => Decision | Promise<Decision>;
+  allow?: Decider<string>;
 }
 
 const OPTIONS: KnownKeys<ClientCertificateOptions> = {
@@ -75,24 +84,24 @@ export function clientCertificate(options: ClientCertificateOptions): Authorize 
     options.verifyHeader === undefined ? undefined : readHeaderName(options.verifyHeader, 'verifyHeader');
   const { field = 'Subject' } = options;
   const isProxy = readNetworks(options.fromProxy);
-  const decideOn = readRule(options);
+  const decideOn = lazyDecider(readRule(options));
   const isCrossSite = createCrossSiteGuard(options, 'clientCertificate');
 
-  function subjectOf(request: Request, req: ProxiedRequest): string | undefined {
+  function subjectOf({ headers }: RequestHead, req: ProxiedRequest): string | undefined {
     if (!isProxy(req.socket?.remoteAddress)) return undefined;
-    const one = (name: string) => (isRepeated(req, name) ? undefined : request.headers.get(name));
+    const one = (name: string) => (isRepeated(req, name) ? undefined : headers.get(name));
     if (verifyHeader !== undefined && one(verifyHeader) !== 'SUCCESS') return undefined;
     const value = one(header) || undefined;
     return value !== undefined && header === XFCC ? xfccValue(value, field) : value;
   }
 
-  return async (request, info) => {
-    const subject = subjectOf(request, nodeRequest(info, 'clientCertificate', WANTED_OF_REQUEST));
+  return lazyAuthorizer(async (request, info) => {
+    const subject = subjectOf(request.head, nodeRequest(info, 'clientCertificate', WANTED_OF_REQUEST));
     if (subject === undefined) return MISSING;
-    if (isCrossSite(request)) return CROSS_SITE;
-    const verdict = await decide(() => decideOn(subject, request, info), request, info);
+    if (isCrossSite(request.head)) return CROSS_SITE;
+    const verdict = await judge(() => decideOn(subject, request, info));
     return toDecision(verdict.allowed ? { ...verdict, actor: verdict.actor ?? { id: subject } } : verdict);
-  };
+  });
 }
 
 /** Two values mean that the client has sent one of them, and nothing says which. */

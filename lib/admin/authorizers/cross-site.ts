@@ -1,5 +1,6 @@
 import { parseUrl } from '../../model/url.js';
 import { type Decision, isSafe } from '../authorize.js';
+import type { RequestHead } from '../lazy-request.js';
 import { invalidOptions } from './invalid-options.js';
 
 /** How an authorizer that goes by what browsers send by themselves tells requests of other sites. */
@@ -19,7 +20,7 @@ export interface CrossSiteOptions {
  * Whether a request has to be refused; it is asked for every request.
  * @param publicHost the host that the browser asked, where that is another than the one in the request's URL
  */
-export type CrossSiteGuard = (request: Request, publicHost?: string) => boolean;
+export type CrossSiteGuard = (head: RequestHead, publicHost?: string) => boolean;
 
 export const CROSS_SITE: Decision = {
   allow: false,
@@ -45,13 +46,13 @@ export function createCrossSiteGuard(options: CrossSiteOptions, where: string): 
     if (problem !== null) throw invalid(`trustedOrigins[${index}] ${problem}`);
   }
   if (!csrf) return () => false;
-  return (request, publicHost) => {
-    if (isSafe(request.method)) return false;
-    const site = request.headers.get('sec-fetch-site');
+  return ({ method, headers, url }, publicHost) => {
+    if (isSafe(method)) return false;
+    const site = headers.get('sec-fetch-site');
     if (site !== null) return site !== 'same-origin' && site !== 'none';
-    const origin = request.headers.get('origin');
+    const origin = headers.get('origin');
     if (origin === null) return false;
-    return !trusted.has(origin) && !isOwn(origin, new URL(request.url), publicHost);
+    return !trusted.has(origin) && !isOwn(origin, new URL(url), publicHost);
   };
 }
 

@@ -1,8 +1,18 @@
 import type { KeyObject } from 'node:crypto';
 import { within } from '../../model/deadline.js';
 import { isHookplaneError } from '../../model/errors.js';
-import { type Authorize, type AuthorizeInfo, type Decision, decide, toDecision } from '../authorize.js';
 import { type KnownKeys, unknownKey } from '../../model/known-keys.js';
+import {
+  type Authorize,
+  type AuthorizeInfo,
+  type Decider,
+  type Decision,
+  judge,
+  lazyAuthorizer,
+  lazyDecider,
+  toDecision,
+} from '../authorize.js';
+import type { LazyRequest } from '../lazy-request.js';
 import { INVALID_BEARER, MISSING_BEARER, readBearer } from './bearer-token.js';
 import { invalidOptions } from './invalid-options.js';
 import { type JwtKeyOptions, readJwtKey } from './jwt-key.js';
@@ -36,7 +46,7 @@ export interface JwtOptions extends JwtKeyOptions {
    * Decides on the claims. A decision's own `tenantId` and `actor` go before those of the claims. Without it **every**
    * token of the issuer for the audience is let in.
    */
-  allow?: (claims: JwtClaims, request: Request, info: AuthorizeInfo) => Decision | Promise<Decision>;
+  allow?: Decider<JwtClaims>;
   /** By how much the issuer's clock may differ, for `exp` and `nbf`. @default 5 */
   clockToleranceSeconds?: number;
   /** `false` admits tokens without `exp`, which are good for ever. @default true */
@@ -102,6 +112,7 @@ export function jwt(options: JwtOptions): Authorize {
   if (!Number.isFinite(tolerance) || tolerance < 0)
     throw invalid('clockToleranceSeconds must be a number ≥ 0');
 
+  const decider = lazyDecider(allow);
   let keySet: JoseKeys | undefined;
   async function verify(token: string): Promise<JwtClaims> {
     const jose = await loadJose();
@@ -122,18 +133,18 @@ export function jwt(options: JwtOptions): Authorize {
     return payload;
   }
 
-  async function decideOn(claims: JwtClaims, request: Request, info: AuthorizeInfo): Promise<Decision> {
+  async function decideOn(claims: JwtClaims, request: LazyRequest, info: AuthorizeInfo): Promise<Decision> {
     const tenantId = tenantClaim === undefined ? undefined : textOf(claims, tenantClaim);
     if (tenantClaim !== undefined && tenantId === undefined) return NO_TENANT;
-    const verdict = await decide(() => allow(claims, request, info), request, info);
+    const verdict = await judge(() => decider(claims, request, info));
     if (!verdict.allowed) return toDecision(verdict);
     const id = textOf(claims, actorClaim);
     const actor = verdict.actor ?? (id === undefined ? undefined : { id });
     return toDecision({ ...verdict, tenantId: verdict.tenantId ?? tenantId, actor });
   }
 
-  return async (request, info) => {
-    const token = readBearer(request);
+  return lazyAuthorizer(async (request, info) => {
+    const token = readBearer(request.head);
     if (token === null) return MISSING_BEARER;
     let claims: JwtClaims;
     try {
@@ -149,7 +160,7 @@ export function jwt(options: JwtOptions): Authorize {
       };
     }
     return decideOn(claims, request, info);
-  };
+  });
 }
 
 async function loadJose(): Promise<Jose> {

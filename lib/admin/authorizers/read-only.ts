@@ -1,4 +1,4 @@
-import { type Authorize, decide, toDecision } from '../authorize.js';
+import { type Authorize, decide, lazyAuthorizer, toDecision } from '../authorize.js';
 import { invalidOptions } from './invalid-options.js';
 
 /**
@@ -10,8 +10,8 @@ export function readOnly(authorize: Authorize): Authorize {
   if (typeof authorize !== 'function') {
     throw invalidOptions('readOnly')('it needs an authorizer, a function');
   }
-  return async (request, info) => {
+  return lazyAuthorizer(async (request, info) => {
     const verdict = await decide(authorize, request, info);
     return toDecision(verdict.allowed ? { ...verdict, readOnly: true } : verdict);
-  };
+  });
 }
