@@ -54,18 +54,22 @@ export async function writeResponse(
   if (!res.destroyed) res.end();
 }
 
+/** Node.js joins a text with the head and measures it again, which from here on takes longer than to encode it first. */
+const LONG = 65_536;
+
 /** An answer of the control plane's own: all of it is at hand, and its headers are ones that can be sent. */
 function writeAnswer(res: ServerResponse, { status, headers, body }: Answer, closes: boolean): void {
   res.statusCode = status;
   for (const name in headers) res.setHeader(name, headers[name] as string);
-  if (body !== null) res.setHeader('content-length', Buffer.byteLength(body));
+  const sent = body !== null && body.length > LONG ? Buffer.from(body) : body;
+  if (sent !== null) res.setHeader('content-length', Buffer.byteLength(sent));
   if (!closes) {
-    res.end(body ?? undefined);
+    res.end(sent ?? undefined);
     return;
   }
   res.setHeader('connection', 'close');
   // The whole answer goes out, and the message stays open: its end would close the connection.
-  if (body) res.write(body);
+  if (sent) res.write(sent);
   else res.flushHeaders();
 }
 
