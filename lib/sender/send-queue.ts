@@ -119,13 +119,15 @@ export function createSendQueue(
   }
 
   async function storeAll(store: SendingStore, messages: readonly Outgoing[]): Promise<SentMessage[]> {
-    const matched = await matcher(store.ofTenant, messages);
-    const routed = messages.map(async (message) => {
-      const endpoints = matched(message);
-      const endpointIds = (await askHooks(options, message, endpoints)) ?? endpoints.map(({ id }) => id);
-      return toStore(message, endpointIds);
-    });
-    return allSent(await store.insert(await Promise.all(routed)));
+    const endpoints = messages.map(await matcher(store.ofTenant, messages));
+    // Without hooks a promise for each message would be made for nothing.
+    const agreeing = options.endpointHooks
+      ? await Promise.all(messages.map((message, index) => askHooks(options, message, endpoints[index]!)))
+      : [];
+    const routed = messages.map((message, index) =>
+      toStore(message, agreeing[index] ?? endpoints[index]!.map(({ id }) => id)),
+    );
+    return allSent(await store.insert(routed));
   }
 
   async function sendAll(messages: readonly Outgoing[], transaction?: object): Promise<SentMessage[]> {
