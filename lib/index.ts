@@ -2,7 +2,7 @@ export type { AdminContext, AdminHandler, AdminHandlerOptions } from './admin/ha
 export { createAdminHandler } from './admin/handler.js';
 export type { OpenApiDocument, OpenApiOptions } from './admin/openapi/document.js';
 export { openApiDocument } from './admin/openapi/document.js';
-export type { Actor, Authorize, AuthorizeInfo, Decision } from './admin/authorize.js';
+export type { Actor, Authorize, AuthorizeInfo, Decider, Decision } from './admin/authorize.js';
 export { anyOf } from './admin/authorizers/any-of.js';
 export type { BearerLookup, BearerToken } from './admin/authorizers/bearer-token.js';
 export { bearerToken } from './admin/authorizers/bearer-token.js';

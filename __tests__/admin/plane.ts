@@ -117,7 +117,7 @@ export async function openPlane({
 export function hostedHandler(sender: Sender, options: AdminHandlerOptions) {
   const plane = createControlPlane(sender, options);
   return async (request: Request, context: HostContext = {}) =>
-    toResponse(await plane(incomingOf(request), context));
+    toResponse(await plane(() => incomingOf(request), context));
 }
 
 /** One that does not wait for the disk. */

@@ -39,7 +39,7 @@ jest.mock('../../lib/admin/handler.js', () => {
       const plane = handler.createControlPlane(sender, options);
       return async (incoming, context) => {
         const answer = await plane(incoming, context);
-        look(options.basePath ?? '', incoming.head, context, answer);
+        look(options.basePath ?? '', incoming().head, context, answer);
         return answer;
       };
     },

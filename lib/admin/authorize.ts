@@ -64,13 +64,17 @@ export const AUTHORIZE_MS = 10_000;
 /** An authorizer that asks for the native request only if it needs it. */
 type LazyAuthorize = (request: LazyRequest, info: AuthorizeInfo) => Decision | Promise<Decision>;
 
-/** A property of the authorizer: of another copy of the package it is none of ours, and is given the native request. */
-const LAZY = Symbol('lazy');
+/**
+ * By the function itself: whatever is made around it, a proxy or a copy of its properties, decides by itself. One of
+ * another copy of the package is given the native request.
+ */
+const LAZY = new WeakMap<Authorize, LazyAuthorize>();
 
 /** Makes an authorizer of one that goes by the head of a request, and by the request itself only if it asks for it. */
 export function lazyAuthorizer(ask: LazyAuthorize): Authorize {
   const authorize: Authorize = (request, info) => ask(givenRequest(request), info);
-  return Object.assign(authorize, { [LAZY]: ask });
+  LAZY.set(authorize, ask);
+  return authorize;
 }
 
 /** Decides on what an authorizer has found in a request. */
@@ -80,14 +84,14 @@ export type Decider<Found, Answer = Decision | Promise<Decision>> = (
   info: AuthorizeInfo,
 ) => Answer;
 
-/** What a function has in its text that may take more arguments than it names, and that of one that does not show it. */
-const TAKES_MORE = /\.{3}|\barguments\b|\[native code\]/;
+/** An arrow function of no parameter, or of one without a default: of all functions these surely take no second argument. */
+const TAKES_ONE = /^(?:async\s*)?(?:\(\s*(?:[\w$]+|\{[^(){}=]*\})?\s*,?\s*\)|[\w$]+)\s*=>/;
 
-/** A decider that is asked without the native request where it takes what was found alone. */
+/** A decider that is asked without the native request, and without `info`, where it is written so that it takes neither. */
 export function lazyDecider<Found, Answer>(
   decider: Decider<Found, Answer>,
 ): (found: Found, request: LazyRequest, info: AuthorizeInfo) => Answer {
-  if (decider.length <= 1 && !TAKES_MORE.test(String(decider))) {
+  if (TAKES_ONE.test(Function.prototype.toString.call(decider))) {
     return (found) => (decider as (found: Found) => Answer)(found);
   }
   return (found, request, info) => decider(found, request.native(), info);
@@ -95,7 +99,7 @@ export function lazyDecider<Found, Answer>(
 
 /** Asks the authorizer; whatever is not clearly a yes, in time, is a no. */
 export function decide(authorize: Authorize, request: LazyRequest, info: AuthorizeInfo): Promise<Verdict> {
-  const { [LAZY]: ask } = authorize as { [LAZY]?: LazyAuthorize };
+  const ask = LAZY.get(authorize);
   return judge(() => (ask ? ask(request, info) : authorize(request.native(), info)));
 }
 

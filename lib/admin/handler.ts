@@ -82,10 +82,11 @@ export type AdminHandler = (request: Request, context?: AdminContext) => Promise
  */
 export function createAdminHandler(sender: Sender, options: AdminHandlerOptions = {}): AdminHandler {
   const answer = createControlPlane(sender, options);
-  return async (request, context) => toResponse(await answer(incomingOf(request), { host: context?.host }));
+  return async (request, context) =>
+    toResponse(await answer(() => incomingOf(request), { host: context?.host }));
 }
 
-export type ControlPlane = (incoming: Incoming, context: HostContext) => Promise<Answer>;
+export type ControlPlane = (incoming: () => Incoming, context: HostContext) => Promise<Answer>;
 
 /** What every kind of host shares: a request in, what to answer out. It never rejects. */
 export function createControlPlane(sender: Sender, options: AdminHandlerOptions): ControlPlane {
@@ -171,7 +172,7 @@ export function createControlPlane(sender: Sender, options: AdminHandlerOptions)
       : textAnswer(result.status, result.text, route.mediaType, headers);
   }
 
-  return async (incoming, context) => {
+  return async (asked, context) => {
     let known: string | undefined;
     const requestId = () => {
       known ??= createId('req', Date.now());
@@ -180,6 +181,7 @@ export function createControlPlane(sender: Sender, options: AdminHandlerOptions)
     let isHead = false;
     let given: Answer;
     try {
+      const incoming = asked();
       isHead = (context.method ?? incoming.head.method) === 'HEAD';
       given = await answer(incoming, context, requestId);
     } catch (error) {

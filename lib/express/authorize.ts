@@ -39,8 +39,8 @@ const NO_SESSION = 'there is no req.session: mount the session middleware before
  * the answer is 401. A cross-site request that carries a cookie is refused with 403 unless its method is GET or HEAD.
  *
  * The user has the type that the application gives to `Express.User`, or that of the callback's parameter.
- * @param decideOn asked for a user that is there; what it may answer is what `authorize` may. The native request is made
- *   only for one that takes it.
+ * @param decideOn asked for a user that is there; what it may answer is what `authorize` may. An arrow function of
+ *   one plain parameter is called without the others: the native request need not be made for it.
  * @throws HookplaneError `INVALID_OPTIONS`
  */
 export function fromUser<User = Express.User>(
@@ -65,8 +65,8 @@ export function fromUser<User = Express.User>(
  *
  * The session has the type that `SessionData` of express-session has in the application, or that of the callback's
  * parameter.
- * @param decideOn asked for a session that is there; what it may answer is what `authorize` may. The native request is
- *   made only for one that takes it.
+ * @param decideOn asked for a session that is there; what it may answer is what `authorize` may. An arrow function
+ *   of one plain parameter is called without the others: the native request need not be made for it.
  * @throws HookplaneError `INVALID_OPTIONS`
  */
 export function fromSession<Session = HostSession>(

@@ -38,7 +38,7 @@ export function adminMiddleware(sender: Sender, options: AdminMiddlewareOptions 
     // The adapter's own Response costs a quarter of the native one. It goes no further than to our writer.
     async (asked) => {
       const { incoming, context } = asked as unknown as Asked;
-      return toResponse(await answer(incoming, context), LightResponse);
+      return toResponse(await answer(() => incoming, context), LightResponse);
     },
     { fetchAPI: { Request, Response, Headers, URL, ReadableStream } },
   );

@@ -7,6 +7,8 @@ import { type HostRequest, publicUrl, type Target } from './target.js';
 /** The methods that the Fetch standard refuses to build a request with. */
 const REFUSED_METHODS = new Set(['CONNECT', 'TRACE', 'TRACK']);
 const BODILESS_METHODS = new Set(['GET', 'HEAD', ...REFUSED_METHODS]);
+/** Those that the Fetch standard writes in capitals, however they came. */
+const NORMALIZED_METHODS = new Set(['DELETE', 'GET', 'HEAD', 'OPTIONS', 'POST', 'PUT']);
 /** They describe the message as it was sent; a restored body has neither that length nor that encoding. */
 const BODY_FRAMING = new Set(['content-length', 'content-encoding', 'transfer-encoding']);
 
@@ -24,58 +26,45 @@ export function toIncoming(
   const method = req.method ?? 'GET';
   const refused = REFUSED_METHODS.has(method.toUpperCase());
   const body = BODILESS_METHODS.has(method.toUpperCase()) ? null : requestBody(req, onLostBody);
-  const left = body?.restored ? BODY_FRAMING : NOTHING_LEFT;
-  const head = new NodeHead(req, target, left);
+  const headers = fetchHeaders(req, body?.restored ? BODY_FRAMING : undefined);
+  const url = publicUrl(req, target);
+  const get = (name: string): string | null => headers[name.toLowerCase()] ?? null;
+  const head: RequestHead = {
+    method: NORMALIZED_METHODS.has(method.toUpperCase()) ? method.toUpperCase() : method,
+    url,
+    headers: { get, has: (name) => get(name) !== null },
+  };
   const make = (): Request => {
     const init: RequestInit & { duplex?: 'half' } = {
       // A name that no route has: whoever clones the request must not find a method that some route answers.
       method: refused ? `X-${method}` : method,
-      headers: fetchHeaders(req, left),
+      headers,
     };
     if (body) Object.assign(init, { body: body.bytes.stream(), duplex: 'half' });
-    const request = new HostedRequest(head.url, init, res);
+    const request = new HostedRequest(url, init, res);
     return refused ? Object.defineProperty(request, 'method', { value: method }) : request;
   };
   return { ...lazyRequest(head, make), bytes: body?.bytes ?? null };
 }
 
-const NOTHING_LEFT: ReadonlySet<string> = new Set();
-
-/** The head as a native request would tell it. */
-class NodeHead implements RequestHead {
-  readonly method: string;
-  readonly headers: RequestHead['headers'];
-  readonly #req: HostRequest;
-  readonly #target: Target;
-
-  constructor(req: HostRequest, target: Target, left: ReadonlySet<string>) {
-    this.#req = req;
-    this.#target = target;
-    this.method = req.method ?? 'GET';
-    const get = (name: string) => headerOf(req, name.toLowerCase(), left) ?? null;
-    this.headers = { get, has: (name) => get(name) !== null };
-  }
-
-  get url(): string {
-    return publicUrl(this.#req, this.#target);
-  }
-}
-
-function headerOf({ headers }: HostRequest, name: string, left: ReadonlySet<string>): string | undefined {
-  // Pseudo-headers of HTTP/2, such as `:path`, are none.
-  if (name.startsWith(':') || left.has(name) || !Object.hasOwn(headers, name)) return undefined;
-  const value = headers[name];
-  return Array.isArray(value) ? value.join(', ') : value;
-}
-
-function fetchHeaders(req: HostRequest, left: ReadonlySet<string>): Record<string, string> {
-  const headers: Record<string, string> = {};
-  for (const name in req.headers) {
-    const value = headerOf(req, name, left);
-    if (value !== undefined) headers[name] = value;
+/**
+ * The headers as a native request has them, at the time of the request: what others make of the host's own later changes
+ * nothing.
+ */
+function fetchHeaders(req: HostRequest, left: ReadonlySet<string> | undefined): Record<string, string> {
+  const headers: Record<string, string> = Object.create(null);
+  for (const given in req.headers) {
+    const value = req.headers[given];
+    const name = given.toLowerCase();
+    // Pseudo-headers of HTTP/2, such as `:path`, are none.
+    if (value === undefined || name.startsWith(':') || left?.has(name)) continue;
+    const text = (Array.isArray(value) ? value.join(', ') : String(value)).replace(OUTER_SPACE, '');
+    headers[name] = name in headers ? `${headers[name]}, ${text}` : text;
   }
   return headers;
 }
+
+const OUTER_SPACE = /^[\t\n\r ]+|[\t\n\r ]+$/g;
 
 /** A native one; but the `signal` option costs more than all else of it, and few handlers look at the signal. */
 class HostedRequest extends Request {

@@ -72,6 +72,26 @@ describe('an authorizer that goes by the head of a request', () => {
     ).toBe(0);
   });
 
+  it.each<[string, (inner: Authorize) => Authorize]>([
+    ['a proxy', (inner) => new Proxy(inner, { apply: () => false })],
+    ['a copy of its properties', (inner) => Object.assign(() => false, inner)],
+    ['what inherits from it', (inner) => Object.setPrototypeOf(() => false, inner)],
+    [
+      'what has all its keys',
+      (inner) => {
+        const outer = () => false;
+        for (const key of Reflect.ownKeys(inner)) {
+          if (key !== 'length' && key !== 'name')
+            Object.defineProperty(outer, key, Object.getOwnPropertyDescriptor(inner, key)!);
+        }
+        return outer;
+      },
+    ],
+  ])('is not asked past what was made around it: %s', async (_name, around) => {
+    const { request, info } = asked();
+    expect(await decide(around(bearerToken(TOKEN)), request, info)).toMatchObject({ allowed: false });
+  });
+
   it('is an authorizer like any other for who calls it by itself', async () => {
     const { request, info } = asked();
     expect(await bearerToken(TOKEN)(request.native(), info)).toBe(true);
@@ -96,6 +116,22 @@ describe('the native request is made, once, for', () => {
     ],
     ['a bound one', fromUser(((...all: unknown[]) => isIt(all[1] as Request)).bind(null))],
     ['a proxy of one', fromUser(new Proxy((...all: unknown[]) => isIt(all[1] as Request), {}))],
+    [
+      'a callback with defaults',
+      fromUser((_user: object, request: Request | null = null, info: AuthorizeInfo | null = null) =>
+        Boolean(isIt(request ?? undefined) && info),
+      ),
+    ],
+    [
+      'a callback with a default for what was found',
+      fromUser(({ id }: { id?: string } = {}, request?: Request) => id === 'ada' && isIt(request)),
+    ],
+    [
+      'a callback with a text of its own',
+      fromUser(
+        Object.assign((...all: unknown[]) => isIt(all[1] as Request), { toString: () => '(user) => true' }),
+      ),
+    ],
     ['a mock', fromSession(jest.fn((_session: object, request: Request) => isIt(request)))],
     ['a lookup that takes it', bearerToken((_token, request) => isIt(request))],
     [

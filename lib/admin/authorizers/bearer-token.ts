@@ -66,7 +66,7 @@ export function bearerToken(
     const decision = lookup(token, request, info);
     // One that is given at once needs nobody to wait for it.
     return isThenable(decision)
-      ? decision.then((known) => known ?? INVALID_BEARER)
+      ? Promise.resolve(decision).then((known) => known ?? INVALID_BEARER)
       : (decision ?? INVALID_BEARER);
   });
 }
