@@ -1,4 +1,4 @@
-import { waitFor } from '../../support/wait-for.js';
+import { eventually, waitFor } from '../../support/wait-for.js';
 import { type Dashboard, passRefresh } from '../opened-page.js';
 
 /** Tests of the views, on the dashboard that is handed over. */
@@ -67,11 +67,14 @@ export function testMessages(dashboard: () => Dashboard): void {
     const page = await open(`#/messages?type=${type}`);
     await page.locator('tbody tr').nth(49).waitFor();
     expect(await page.locator('tbody tr').count()).toBeLessThan(120);
-    await waitFor(async () => {
-      await page.evaluate('scrollTo(0, document.body.scrollHeight)');
-      return (await page.locator('tbody tr').count()) === 120;
+    await eventually(async () => {
+      // Up and down, as a visitor does where nothing comes.
+      await page.evaluate('scrollTo(0, scrollY > 0 ? 0 : document.body.scrollHeight)');
+      expect(await page.locator('tbody tr').count()).toBe(120);
     });
     await page.getByText('All 120 are shown').waitFor();
+    await page.evaluate('scrollTo(0, document.body.scrollHeight)');
+    await waitFor(() => page.evaluate('scrollY > 0'));
 
     const before = await page.evaluate('scrollY');
     await sender.send({ type, data: 'new' });

@@ -65,20 +65,19 @@ export function WaitingRows<Row>({ pages }: { pages: Pages<Row> }) {
 export function ListFoot<Row>({ pages, count }: { pages: Pages<Row>; count: number }) {
   const { loadMore, loadingMore, olderCursor } = pages;
   const foot = useRef<HTMLDivElement>(null);
-  const latest = useRef(loadMore);
-  latest.current = loadMore;
   const more = loadMore !== null;
+  // Anew whenever something has changed: an observer tells of an end that stays in view only once.
   useEffect(() => {
-    if (!more || loadingMore || pages.error !== undefined || !foot.current) return;
+    if (!loadMore || loadingMore || pages.error !== undefined || !foot.current) return;
     const observer = new IntersectionObserver(
       ([entry]) => {
-        if (entry?.isIntersecting) latest.current?.();
+        if (entry?.isIntersecting) loadMore();
       },
       { rootMargin: '300px' },
     );
     observer.observe(foot.current);
     return () => observer.disconnect();
-  }, [more, loadingMore, count, pages.error]);
+  }, [loadMore, loadingMore, pages.error]);
 
   if (olderCursor !== null) {
     return (
