@@ -77,7 +77,10 @@ export function lazyAuthorizer(ask: LazyAuthorize): Authorize {
   return authorize;
 }
 
-/** Decides on what an authorizer has found in a request. */
+/**
+ * Decides on what an authorizer has found in a request. An arrow function of one plain parameter, such as `(user) => …`, is
+ * called with that alone, so that no `Request` need be made for it; every other function gets all three.
+ */
 export type Decider<Found, Answer = Decision | Promise<Decision>> = (
   found: Found,
   request: Request,

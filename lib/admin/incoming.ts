@@ -2,7 +2,10 @@ import { BodyBytes } from './body-bytes.js';
 import { hasNoBody, openBody, saysNoBody } from './host-body.js';
 import { givenRequest, type LazyRequest, lazyRequest } from './lazy-request.js';
 
-/** A request as a host hands it over. An authorizer may read its body, whole, in part or on a clone, without taking it from the route. */
+/**
+ * A request as a host hands it over. An authorizer may read its body, whole, in part or on a clone, without taking it
+ * from the route.
+ */
 export interface Incoming extends LazyRequest {
   /** What the route reads, and what the stream of the native request is made of; null when there is no body. */
   readonly bytes: BodyBytes | null;

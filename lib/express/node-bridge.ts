@@ -39,7 +39,10 @@ export type NodeMiddleware = (
   next?: (error?: unknown) => void,
 ) => Promise<void>;
 
-/** Serves a handler that answers as Fetch handlers do to Node.js. An error of the handler's is answered 500 without a word about the inside. */
+/**
+ * A listener of Node.js for a handler that answers with a Fetch response. An error of the handler's is answered 500
+ * without a word about the inside.
+ */
 export function createNodeMiddleware(
   handler: NodeHandler,
   { onError }: NodeMiddlewareOptions = {},
