@@ -117,7 +117,7 @@ export async function fillOutbox(store, { tenantId, endpointIds, count, createdA
         traceContext: null,
         createdAt: at,
         expiresAt: at + 30 * 86_400_000,
-        endpointIds,
+        owedTo: endpointIds,
       };
     });
     await store.messages.insert(messages, true);

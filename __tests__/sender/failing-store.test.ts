@@ -13,7 +13,6 @@ import { recordingLogger } from '../support/sender.js';
 /** Every method that the story below has need of. */
 const METHODS = [
   'open',
-  'endpoints.ofTenant',
   'endpoints.get',
   'endpoints.secrets',
   'endpoints.rotateSecret',

@@ -14,7 +14,7 @@ test('no more endpoints are kept in lists of tenants than may be, the oldest lis
     for (let made = 0; made < count; made++) await addEndpoint(store, { tenantId });
   const { db, read } = connectSqlite(database, { synchronous: 'normal', keepOpen: true });
   const cache = createEndpointCache(sqliteDialect, 4);
-  const ofTenant = (id: string) => read(() => cache.ofTenant(db, id));
+  const ofTenant = async (id: string) => (await read(() => cache.ofTenants(db, [id]))).get(id);
   const a = await ofTenant('a');
   expect(await ofTenant('a')).toBe(a);
   const b = await ofTenant('b');

@@ -182,7 +182,7 @@ describe.each(Object.entries(DATABASES))('%s', (_name, { open, whole, sorted, se
 
   test('a send looks at the endpoints of its tenant alone, and a lease at what is due', async () => {
     const { store, plansOf } = planned;
-    const [ofTenant] = await plansOf(() => store.endpoints.ofTenant('acme'));
+    const [ofTenant] = await plansOf(() => store.endpoints.ofTenants(['acme']));
     expect(ofTenant).toMatch(/hookplane_endpoints_by_tenant\w* /);
     expect(ofTenant).not.toMatch(whole);
     const plans = await plansOf(async () => {

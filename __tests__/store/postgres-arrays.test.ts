@@ -1,14 +1,18 @@
-import { insertStatement } from '../../lib/store/sql/postgres-statements.js';
+import { insertStatements } from '../../lib/store/sql/postgres-statements.js';
 import { createDatabase } from '../support/postgres/database.js';
 
 /** What the server reads of texts that are handed over as an array. */
 async function readBack(texts: readonly (string | null)[]): Promise<unknown[]> {
   const { query } = await createDatabase('test');
-  const { values } = insertStatement(
-    { table: 'hookplane_payloads', columns: { payload: 'text' } },
-    texts.map((text) => [text]),
+  const [statement] = insertStatements([
+    {
+      into: { table: 'hookplane_payloads', columns: { payload: 'text' } },
+      rows: texts.map((text) => [text]),
+    },
+  ]);
+  return (await query('select * from unnest($1::text[]) as t(text)', statement!.values)).map(
+    ({ text }) => text,
   );
-  return (await query('select * from unnest($1::text[]) as t(text)', values)).map(({ text }) => text);
 }
 
 test('texts of every kind come to PostgreSQL as they are', async () => {

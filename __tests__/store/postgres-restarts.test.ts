@@ -74,7 +74,9 @@ test('a pool that ends while its server goes down harms nothing', async () => {
   await store.open();
   const deafen = store.outbox.onWake!(() => {});
   // Several connections, some of them at work.
-  const asked = Array.from({ length: 8 }, () => store.endpoints.ofTenant(null).catch((error) => error));
+  const asked = Array.from({ length: 8 }, () =>
+    store.endpoints.ofTenants([null]).catch((error: unknown) => error),
+  );
   await asked[0];
   const [, , ...answers] = await Promise.all([server.tell('kill'), store.close(), ...asked]);
   deafen();
@@ -83,6 +85,6 @@ test('a pool that ends while its server goes down harms nothing', async () => {
   }
   await server.tell('start');
   await store.open();
-  expect(await store.endpoints.ofTenant(null)).toEqual([]);
+  expect(await store.endpoints.ofTenants([null])).toEqual(new Map([[null, []]]));
   await store.close();
 });

@@ -1,6 +1,6 @@
 import { postgresStore } from '../../lib/store/postgres.js';
 import { driveSteps } from '../../lib/store/sql/postgres-steps.js';
-import { type BulkInsert, insertRows, type Steps } from '../../lib/store/sql/steps.js';
+import { type BulkInsert, insertRows, type Steps, together } from '../../lib/store/sql/steps.js';
 import { addEndpoint, addMessage, newMessage } from '../contracts/store/fixtures.js';
 import { onCleanUp } from '../support/clean-up.js';
 import { createDatabase } from '../support/postgres/database.js';
@@ -9,8 +9,8 @@ import { eventually } from '../support/wait-for.js';
 const INTO = (table: BulkInsert['table']): BulkInsert => ({ table, columns: { id: 'text' } });
 
 function* twoInserts(): Steps<string> {
-  yield* insertRows(INTO('hookplane_messages'), [['one']]);
-  yield* insertRows(INTO('hookplane_tenants'), [['two']]);
+  yield* insertRows({ into: INTO('hookplane_messages'), rows: [['one']] });
+  yield* insertRows({ into: INTO('hookplane_tenants'), rows: [['two']] });
   return 'done';
 }
 
@@ -54,7 +54,7 @@ describe('steps', () => {
     const { queries, execute } = asked();
     const run = driveSteps(
       (function* (): Steps<void> {
-        yield* insertRows(INTO('hookplane_messages'), [['one']]);
+        yield* insertRows({ into: INTO('hookplane_messages'), rows: [['one']] });
         yield { kind: 'rows', query: { sql: 'select 1', parameters: [] } as never };
       })(),
       execute,
@@ -67,10 +67,97 @@ describe('steps', () => {
   });
 });
 
+describe('inserts into several tables', () => {
+  const rows = (count: number) => Array.from({ length: count }, (_, index) => [`${index}`]);
+  function* inserts(count: number): Steps<string> {
+    yield* insertRows(
+      { into: INTO('hookplane_messages'), rows: rows(count) },
+      { into: INTO('hookplane_audit_log'), rows: [] },
+      { into: INTO('hookplane_tenants'), rows: rows(1) },
+    );
+    return 'done';
+  }
+
+  it('are one statement where they are of few rows', async () => {
+    const { queries, execute } = asked();
+    const run = driveSteps(inserts(2), execute);
+    await eventually(() => expect(queries).toHaveLength(1));
+    expect(queries.map(({ text }) => text)).toEqual([
+      'with i0 as (insert into hookplane_messages ("id") select * from unnest($1::text[])) ' +
+        'insert into hookplane_tenants ("id") select * from unnest($2::text[])',
+    ]);
+    queries[0]!.answer();
+    expect(await run).toBe('done');
+  });
+
+  it('are one for each table where one has many, sent one after the other or at once', async () => {
+    const { queries, execute } = asked();
+    const run = driveSteps(inserts(1000), execute);
+    await eventually(() => expect(queries).toHaveLength(1));
+    queries[0]!.answer();
+    await eventually(() => expect(queries).toHaveLength(2));
+    queries[1]!.answer();
+    expect(await run).toBe('done');
+    const ahead = asked();
+    const pipelined = driveSteps(inserts(1000), ahead.execute, { pipelines: true });
+    await eventually(() => expect(ahead.queries).toHaveLength(2));
+    for (const query of ahead.queries) query.answer();
+    expect(await pipelined).toBe('done');
+  });
+});
+
+describe('steps that are made together', () => {
+  function* selects(...names: string[]): Steps<string> {
+    for (const name of names)
+      yield { kind: 'rows', query: { sql: `select ${name}`, parameters: [] } as never };
+    return names.join();
+  }
+  function* all(): Steps<readonly string[]> {
+    return yield* together(selects('a', 'b'), selects(), selects('c'));
+  }
+
+  it('are asked at once where the driver pipelines, each of them in its own order', async () => {
+    const { queries, execute } = asked();
+    const opening = Promise.resolve();
+    const run = driveSteps(all(), execute, { opening, pipelines: true });
+    expect(queries.map(({ text }) => text)).toEqual(['select a', 'select c']);
+    queries[1]!.answer();
+    queries[0]!.answer();
+    await eventually(() => expect(queries).toHaveLength(3));
+    expect(queries[2]!.text).toBe('select b');
+    queries[2]!.answer();
+    expect(await run).toEqual(['a,b', '', 'c']);
+  });
+
+  it('are awaited one by one where it does not', async () => {
+    const { queries, execute } = asked();
+    const run = driveSteps(all(), execute);
+    for (const [index, name] of ['a', 'c', 'b'].entries()) {
+      await eventually(() => expect(queries).toHaveLength(index + 1));
+      expect(queries[index]!.text).toBe(`select ${name}`);
+      queries[index]!.answer();
+    }
+    expect(await run).toEqual(['a,b', '', 'c']);
+  });
+
+  it('wait for the opening where one of them changes something', async () => {
+    const { queries, execute } = asked();
+    function* changes(): Steps<void> {
+      yield* together(selects('a'), insertRows({ into: INTO('hookplane_messages'), rows: rows }));
+    }
+    const rows = [['one']];
+    const opening = Promise.reject(new Error('no transaction'));
+    await expect(driveSteps(changes(), execute, { opening, pipelines: true })).rejects.toThrow(
+      'no transaction',
+    );
+    expect(queries).toHaveLength(0);
+  });
+});
+
 describe('the opening of a transaction', () => {
   function* readsFirst(): Steps<string> {
     yield { kind: 'rows', query: { sql: ' select 1', parameters: [] } as never };
-    yield* insertRows(INTO('hookplane_messages'), [['one']]);
+    yield* insertRows({ into: INTO('hookplane_messages'), rows: [['one']] });
     return 'done';
   }
   const turnOfLoop = () => new Promise((resolve) => setImmediate(resolve));

@@ -4,24 +4,13 @@ import { HookplaneError } from '../model/errors.js';
 import { matchesFilter } from '../model/filter.js';
 import { isoTime } from '../model/time.js';
 import { matchesChannels, matchesTypes } from '../model/types.js';
-import type { NewMessage, SendingStore } from '../store/store.js';
+import type { NewMessage } from '../store/store.js';
 import type { ResolvedOptions } from './options.js';
 
 /** A message that is ready to be stored, but for whom it is owed to. */
-export interface Outgoing extends Omit<NewMessage, 'endpointIds' | 'fingerprint'> {
+export interface Outgoing extends Omit<NewMessage, 'owedTo' | 'fingerprint'> {
   /** The serialized `data`, which the filters are asked about. */
   data: string;
-}
-
-/** Reads the endpoints of the messages' tenants, one tenant after the other; answers what finds those that match. */
-export async function matcher(
-  ofTenant: SendingStore['ofTenant'],
-  messages: readonly Outgoing[],
-): Promise<(message: Outgoing) => Endpoint[]> {
-  const byTenant = new Map<string | null, readonly Endpoint[]>();
-  for (const { tenantId } of messages)
-    if (!byTenant.has(tenantId)) byTenant.set(tenantId, await ofTenant(tenantId));
-  return (message) => matching(byTenant.get(message.tenantId)!, message);
 }
 
 /** Those endpoints of the message's tenant whose own filters match. */
@@ -69,19 +58,18 @@ function sortByType(endpoints: readonly Endpoint[]): ByType {
   return { exact, others };
 }
 
-/** The endpoints whose `filterFn` agrees, all asked at once; null when there are no hooks. A throw rejects. */
-export function askHooks(
+/** The endpoints whose `filterFn` agrees, all asked at once. A throw rejects. */
+export async function askHooks(
   options: ResolvedOptions,
   message: Outgoing,
   endpoints: readonly Endpoint[],
-): Promise<string[]> | null {
-  if (!options.endpointHooks) return null;
+): Promise<string[]> {
   const answers = endpoints.map(async (endpoint) => {
     const answer = Promise.resolve(askHook(options, message, endpoint));
     const keep = await within(answer, options.timeoutMs, `The filterFn of the endpoint ${endpoint.id}`);
     return keep ? [endpoint.id] : [];
   });
-  return Promise.all(answers).then((ids) => ids.flat());
+  return (await Promise.all(answers)).flat();
 }
 
 /**

@@ -6,7 +6,7 @@ import type { InsertedMessage, LeasedDelivery, NewMessage, SendingStore, Store }
 import type { Dispatcher } from './delivery/dispatcher.js';
 import { createInTurn, type InTurn } from './in-turn.js';
 import type { ResolvedOptions } from './options.js';
-import { askHooks, askHooksSync, matcher, matching, type Outgoing } from './routing.js';
+import { askHooks, askHooksSync, matching, type Outgoing } from './routing.js';
 import { countFailedSend, type Tally } from './tally.js';
 
 /** The most sends that share a transaction. */
@@ -23,7 +23,7 @@ export interface SendQueue {
 
 interface Waiting {
   message: Outgoing;
-  /** Known once its hooks have been asked; until then it is matched when its batch is made. */
+  /** Known once its hooks have been asked. */
   endpointIds?: string[];
   resolve(message: SentMessage): void;
   reject(error: unknown): void;
@@ -65,25 +65,35 @@ export function createSendQueue(
 
   async function flush(batch: readonly Waiting[]): Promise<void> {
     const store = await ready();
-    const unmatched = batch.filter(({ endpointIds }) => !endpointIds).map(({ message }) => message);
-    const matched = await matcher((tenantId) => store.endpoints.ofTenant(tenantId), unmatched);
-    const routed: { each: Waiting; message: NewMessage }[] = [];
-    for (const each of batch) {
-      const endpointIds = each.endpointIds ?? route(each, matched(each.message));
-      if (endpointIds) routed.push({ each, message: toStore(each.message, endpointIds) });
-    }
+    const routed = options.endpointHooks ? await askedOf(store, batch) : batch;
     if (routed.length === 0) return;
     const inserted = await insert(
       store,
-      routed.map(({ message }) => message),
+      routed.map(({ message, endpointIds }) => toStore(message, endpointIds)),
       false,
     );
-    for (const [index, { each }] of routed.entries()) {
+    for (const [index, each] of routed.entries()) {
       const result = inserted[index]!;
       if (result.outcome === 'conflict') each.reject(idempotencyConflict(each.message.idempotencyKey));
       else if (result.outcome === 'refused') each.reject(tenantDeleted());
       else each.resolve(sent(result));
     }
+  }
+
+  /**
+   * Of messages with hooks those that have been asked. The others leave their batch and come back: whoever answers late
+   * delays no other send.
+   */
+  async function askedOf(store: Store, batch: readonly Waiting[]): Promise<readonly Waiting[]> {
+    const unasked = batch.filter(({ endpointIds }) => !endpointIds);
+    if (unasked.length === 0) return batch;
+    const matched = matcher(await store.endpoints.ofTenants(unasked.map(({ message }) => message.tenantId)));
+    for (const each of unasked)
+      askHooks(options, each.message, matched(each.message)).then(
+        (endpointIds) => add({ ...each, endpointIds }),
+        each.reject,
+      );
+    return batch.filter(({ endpointIds }) => endpointIds);
   }
 
   /** In a transaction of the store's own; the worker of this process begins at once with what it has requests for. */
@@ -92,13 +102,13 @@ export function createSendQueue(
     messages: readonly NewMessage[],
     allOrNone: boolean,
   ): Promise<InsertedMessage[]> {
-    const owed = messages.reduce((sum, { endpointIds }) => sum + endpointIds.length, 0);
-    const offered = owed > 0 ? offer(owed) : undefined;
+    const offered = offer(messages.length);
     let leased: LeasedDelivery[] = [];
     try {
       const inserted = count(await store.messages.insert(messages, allOrNone, offered?.lease));
-      leased = inserted.flatMap((result) => (result.outcome === 'stored' ? result.leased : []));
-      if (leased.length < owed) wake();
+      const stored = inserted.filter((result) => result.outcome === 'stored');
+      leased = stored.flatMap((result) => result.leased);
+      if (leased.length < stored.reduce((sum, { owed }) => sum + owed, 0)) wake();
       return inserted;
     } finally {
       offered?.take(leased);
@@ -110,24 +120,14 @@ export function createSendQueue(
     return inserted;
   }
 
-  /** A message with hooks to ask leaves its batch and comes back: whoever answers late delays no other send. */
-  function route(each: Waiting, endpoints: readonly Endpoint[]): string[] | undefined {
-    const answers = askHooks(options, each.message, endpoints);
-    if (!answers) return endpoints.map(({ id }) => id);
-    answers.then((endpointIds) => add({ ...each, endpointIds }), each.reject);
-    return undefined;
-  }
-
   async function storeAll(store: SendingStore, messages: readonly Outgoing[]): Promise<SentMessage[]> {
-    const endpoints = messages.map(await matcher(store.ofTenant, messages));
-    // Without hooks a promise for each message would be made for nothing.
-    const agreeing = options.endpointHooks
-      ? await Promise.all(messages.map((message, index) => askHooks(options, message, endpoints[index]!)))
-      : [];
-    const routed = messages.map((message, index) =>
-      toStore(message, agreeing[index] ?? endpoints[index]!.map(({ id }) => id)),
+    if (!options.endpointHooks)
+      return allSent(await store.insert(messages.map((message) => toStore(message))));
+    const matched = matcher(await store.ofTenants(messages.map(({ tenantId }) => tenantId)));
+    const agreeing = await Promise.all(
+      messages.map((message) => askHooks(options, message, matched(message))),
     );
-    return allSent(await store.insert(routed));
+    return allSent(await store.insert(messages.map((message, index) => toStore(message, agreeing[index]))));
   }
 
   async function sendAll(messages: readonly Outgoing[], transaction?: object): Promise<SentMessage[]> {
@@ -144,8 +144,8 @@ export function createSendQueue(
         ),
       );
     }
-    const ofTenant = (tenantId: string | null) => store.endpoints.ofTenant(tenantId);
-    return storeAll({ ofTenant, insert: (all) => insert(store, all, true) }, messages);
+    const ofTenants = (tenantIds: Iterable<string | null>) => store.endpoints.ofTenants(tenantIds);
+    return storeAll({ ofTenants, insert: (all) => insert(store, all, true) }, messages);
   }
 
   return {
@@ -162,8 +162,9 @@ export function createSendQueue(
     sendSync(message, transaction) {
       try {
         return options.store.withinSync(transaction, (store) => {
-          const endpoints = matching(store.ofTenant(message.tenantId), message);
-          const endpointIds = askHooksSync(options, message, endpoints);
+          const endpointIds = options.endpointHooks
+            ? askHooksSync(options, message, matcher(store.ofTenants([message.tenantId]))(message))
+            : undefined;
           const [result] = allSent(count(store.insert([toStore(message, endpointIds)])));
           return result!;
         });
@@ -187,10 +188,19 @@ function sent(result: Extract<InsertedMessage, { message: Message }>): SentMessa
   return { ...result.message, duplicate: result.outcome === 'duplicate' };
 }
 
-function toStore(message: Outgoing, endpointIds: string[]): NewMessage {
+/** @param endpointIds where hooks were asked; without them it is told by the transaction that stores it */
+function toStore(message: Outgoing, endpointIds?: readonly string[]): NewMessage {
   const fingerprint =
     message.idempotencyKey === null
       ? ''
       : createHash('sha256').update(`${message.type}\n${message.data}`).digest('base64url');
-  return { ...message, fingerprint, endpointIds };
+  const owedTo: NewMessage['owedTo'] =
+    endpointIds ?? ((ofTenant) => matching(ofTenant, message).map(({ id }) => id));
+  return { ...message, fingerprint, owedTo };
+}
+
+function matcher(
+  endpoints: ReadonlyMap<string | null, readonly Endpoint[]>,
+): (message: Outgoing) => Endpoint[] {
+  return (message) => matching(endpoints.get(message.tenantId) ?? [], message);
 }

@@ -1,3 +1,4 @@
+import type { Endpoint } from '../model/endpoint.js';
 import type {
   Attempt,
   AttemptStatus,
@@ -25,15 +26,21 @@ export interface NewMessage {
   traceContext: string | null;
   createdAt: number;
   expiresAt: number;
-  /** The endpoints it is owed to; those that are gone by now are passed over. */
-  endpointIds: string[];
+  /**
+   * The endpoints it is owed to, of which those that are gone by now are passed over; or what chooses them of its tenant's,
+   * paused ones too, as the transaction that stores it finds them.
+   */
+  owedTo: readonly string[] | ((ofTenant: readonly Endpoint[]) => readonly string[]);
   /** What to record if it is stored. */
   audit?: NewAuditEntry | undefined;
 }
 
 export type InsertedMessage =
-  /** `leased` are those of its deliveries that a lease was asked for and that nothing keeps from being made at once. */
-  | { outcome: 'stored'; message: Message; leased: LeasedDelivery[] }
+  /**
+   * `owed` counts its deliveries; `leased` are those of them that a lease was asked for and that nothing keeps from being
+   * made at once.
+   */
+  | { outcome: 'stored'; message: Message; owed: number; leased: LeasedDelivery[] }
   | { outcome: 'duplicate'; message: Message }
   | { outcome: 'conflict'; messageId: string }
   | { outcome: 'refused' };

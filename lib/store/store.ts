@@ -61,13 +61,13 @@ export interface Store {
 
 /** What a send asks of a store within a transaction of the application's. */
 export interface SendingStore {
-  ofTenant: EndpointStore['ofTenant'];
+  ofTenants: EndpointStore['ofTenants'];
   /** All of them, or none. */
   insert(messages: readonly NewMessage[]): Promise<InsertedMessage[]>;
 }
 
 export interface SyncSendingStore {
-  ofTenant(tenantId: string | null): readonly Endpoint[];
+  ofTenants(tenantIds: Iterable<string | null>): ReadonlyMap<string | null, readonly Endpoint[]>;
   /** All of them, or none. */
   insert(messages: readonly NewMessage[]): InsertedMessage[];
 }
@@ -114,10 +114,10 @@ export interface EndpointStore {
   /** Newest first. */
   list(query: PageQuery & { status: EndpointStatus | undefined }): Promise<PageOf<Endpoint>>;
   /**
-   * All endpoints of one tenant, paused ones too: what a send is matched against. The same array as the last time where
+   * All endpoints of each tenant, paused ones too: what a send is matched against. The same array as the last time where
    * none of them has changed.
    */
-  ofTenant(tenantId: string | null): Promise<readonly Endpoint[]>;
+  ofTenants(tenantIds: Iterable<string | null>): Promise<ReadonlyMap<string | null, readonly Endpoint[]>>;
   update(
     tenant: TenantScope,
     id: string,

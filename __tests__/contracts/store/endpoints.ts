@@ -242,7 +242,10 @@ export function endpointStoreContract(store: () => Store): void {
       await addEndpoint(store(), { tenantId: 'other' });
       await store().endpoints.pause(undefined, b.id, 'gone', T0);
       const ids = async (tenant: string | null) =>
-        (await store().endpoints.ofTenant(tenant)).map(({ id }) => id).sort();
+        (await store().endpoints.ofTenants([tenant]))
+          .get(tenant)!
+          .map(({ id }) => id)
+          .sort();
       expect(await ids('acme')).toEqual([a.id, b.id].sort());
       expect(await ids(null)).toEqual([c.id]);
       expect(await ids('nobody')).toEqual([]);
@@ -251,7 +254,7 @@ export function endpointStoreContract(store: () => Store): void {
 
   test('what a send is matched against cannot be changed by whoever is shown it', async () => {
     await addEndpoint(store(), { metadata: { plan: { name: 'pro' } } });
-    const [endpoint] = await store().endpoints.ofTenant(null);
+    const [endpoint] = (await store().endpoints.ofTenants([null])).get(null)!;
     expect(() => Object.assign(endpoint!, { url: 'https://example.com/other' })).toThrow(TypeError);
     expect(() => Object.assign(endpoint!.metadata.plan as object, { name: 'free' })).toThrow(TypeError);
   });

@@ -67,7 +67,7 @@ export function newMessage(endpointIds: string[], fixture: Partial<NewMessage> =
     traceContext: null,
     createdAt,
     expiresAt: createdAt + 30 * 86_400_000,
-    endpointIds,
+    owedTo: endpointIds,
     ...fixture,
   };
 }

@@ -68,7 +68,7 @@ export function messageListContract(store: () => Store): void {
     // Ids begin with the time, so their order is that of (time, id).
     const newest = (...types: string[]) =>
       messages.filter(({ type }) => types.includes(type)).sort((a, b) => (a.id < b.id ? 1 : -1));
-    const owed = newest('a', 'c').filter(({ endpointIds }) => endpointIds.length > 0);
+    const owed = newest('a', 'c').filter(({ owedTo }) => owedTo.length > 0);
     const idsOf = (rows: readonly { id: string }[]) => rows.map(({ id }) => id);
     for (const tenant of [undefined, 'acme']) {
       for (const limit of [1, 2, 5, 24]) {

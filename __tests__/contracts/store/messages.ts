@@ -29,6 +29,57 @@ export function messageStoreContract(store: () => Store): void {
   };
 
   describe('inserting', () => {
+    test('has each message choose of the endpoints that its own tenant has, paused ones too', async () => {
+      const a = await addEndpoint(store(), { tenantId: 'acme' });
+      const b = await addEndpoint(store(), { tenantId: 'acme' });
+      const c = await addEndpoint(store(), { tenantId: 'other' });
+      const d = await addEndpoint(store());
+      const gone = await addEndpoint(store(), { tenantId: 'acme' });
+      await store().endpoints.delete(undefined, gone.id, T0);
+      await store().endpoints.pause(undefined, b.id, 'gone', T0);
+      const shown: string[][] = [];
+      const chooses = (tenantId: string | null, keep: (id: string) => boolean) =>
+        newMessage([], {
+          tenantId,
+          owedTo(ofTenant) {
+            const ids = ofTenant.map(({ id }) => id).sort();
+            shown.push(ids);
+            return ids.filter(keep);
+          },
+        });
+      const messages = [
+        chooses('acme', () => true),
+        chooses(null, () => true),
+        chooses('acme', (id) => id === b.id),
+        chooses('other', () => false),
+        chooses('nobody', () => true),
+      ];
+      const inserted = await store().messages.insert(messages, false);
+      expect(shown).toEqual([[a.id, b.id].sort(), [d.id], [a.id, b.id].sort(), [c.id], []]);
+      expect(inserted.map((one) => one.outcome === 'stored' && [one.owed, one.message.status])).toEqual([
+        [2, 'pending'],
+        [1, 'pending'],
+        [1, 'pending'],
+        [0, 'unrouted'],
+        [0, 'unrouted'],
+      ]);
+      const owedTo = async ({ id }: NewMessage) =>
+        (await store().messages.get(undefined, id))!.deliveries.map(({ endpointId }) => endpointId).sort();
+      expect(await Promise.all(messages.map(owedTo))).toEqual([[a.id, b.id].sort(), [d.id], [b.id], [], []]);
+    });
+
+    test('stores nothing where one of them cannot choose', async () => {
+      await addEndpoint(store());
+      const fault = new Error('cannot choose');
+      const faulty = newMessage([], {
+        owedTo() {
+          throw fault;
+        },
+      });
+      await expect(store().messages.insert([newMessage([]), faulty], false)).rejects.toThrow(fault);
+      expect(await count()).toBe(0);
+    });
+
     test('keeps the message and owes it to each endpoint at once', async () => {
       const a = await addEndpoint(store(), { tenantId: 'acme' });
       const b = await addEndpoint(store(), { tenantId: 'acme' });
@@ -49,7 +100,7 @@ export function messageStoreContract(store: () => Store): void {
         createdAt: '2026-05-01T12:00:00.000Z',
         expiresAt: '2026-05-01T12:00:01.234Z',
       };
-      expect(inserted).toEqual({ outcome: 'stored', message: record, leased: [] });
+      expect(inserted).toEqual({ outcome: 'stored', message: record, owed: 2, leased: [] });
       const kept = await store().messages.get('acme', message.id);
       expect(kept?.message).toEqual(record);
       expect(kept?.payload).toBe(message.payload);
@@ -135,10 +186,10 @@ export function messageStoreContract(store: () => Store): void {
 
     test('that is used again for the same answers the first message, as it is by now', async () => {
       const { id } = await addEndpoint(store());
-      const first = keyed('a', { endpointIds: [id] });
+      const first = keyed('a', { owedTo: [id] });
       await insert(first);
       await finish(store(), first.id, id);
-      const second = await insert(keyed('a', { endpointIds: [id], createdAt: T0 + 5 }));
+      const second = await insert(keyed('a', { owedTo: [id], createdAt: T0 + 5 }));
       expect(second).toMatchObject({
         outcome: 'duplicate',
         message: { id: first.id, status: 'delivered', createdAt: '2026-05-01T12:00:00.000Z' },
@@ -179,7 +230,7 @@ export function messageStoreContract(store: () => Store): void {
     test('decides among fifty that come at once: one is stored, the others answer it', async () => {
       const { id } = await addEndpoint(store());
       const inserted = await Promise.all(
-        Array.from({ length: 50 }, () => insert(keyed('a', { endpointIds: [id] }))),
+        Array.from({ length: 50 }, () => insert(keyed('a', { owedTo: [id] }))),
       );
       const outcomes = inserted.map(({ outcome }) => outcome);
       expect(outcomes.filter((outcome) => outcome === 'stored')).toHaveLength(1);
@@ -192,9 +243,9 @@ export function messageStoreContract(store: () => Store): void {
 
     test('decides within one batch too', async () => {
       const { id } = await addEndpoint(store());
-      const first = keyed('a', { endpointIds: [id] });
+      const first = keyed('a', { owedTo: [id] });
       const inserted = await store().messages.insert(
-        [first, keyed('a', { endpointIds: [id] }), keyed('b'), newMessage([])],
+        [first, keyed('a', { owedTo: [id] }), keyed('b'), newMessage([])],
         false,
       );
       expect(inserted).toMatchObject([
@@ -209,7 +260,7 @@ export function messageStoreContract(store: () => Store): void {
     test('a duplicate within a batch tells the truth about endpoints that are gone', async () => {
       const { id } = await addEndpoint(store());
       await store().endpoints.delete(undefined, id, T0);
-      const batch = [keyed('a', { endpointIds: [id] }), keyed('a', { endpointIds: [id] })];
+      const batch = [keyed('a', { owedTo: [id] }), keyed('a', { owedTo: [id] })];
       expect(await store().messages.insert(batch, true)).toMatchObject([
         { outcome: 'stored', message: { status: 'unrouted' } },
         { outcome: 'duplicate', message: { status: 'unrouted' } },

@@ -36,6 +36,18 @@ export function sendLeaseContract(store: () => Store): void {
       expect(leased[0]!.fence).toBe(1);
     });
 
+    test('is given of what it is found to be owed to while it is stored', async () => {
+      const a = await addEndpoint(store(), { tenantId: 'acme' });
+      await addEndpoint(store(), { tenantId: 'acme' });
+      const chooses = newMessage([], {
+        tenantId: 'acme',
+        owedTo: (ofTenant) => ofTenant.map(({ id }) => id).filter((id) => id === a.id),
+      });
+      const { inserted, leased } = await send([chooses]);
+      expect(inserted).toMatchObject([{ outcome: 'stored', owed: 1 }]);
+      expect(leased).toMatchObject([{ messageId: chooses.id, endpointId: a.id, fence: 1 }]);
+    });
+
     test('holds until it ends, keeps others from it, and is settled like any', async () => {
       const { id } = await addEndpoint(store());
       const [first, second] = [newMessage([id]), newMessage([id])];

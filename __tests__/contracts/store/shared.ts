@@ -41,7 +41,7 @@ export function sharedStoreContract(current: () => StoreUnderTest): void {
       const seen = async () => {
         await addMessage(first, [id], { tenantId: 'acme' });
         const [{ target }] = (await lease(first)) as [LeasedDelivery];
-        const [matched] = await first.endpoints.ofTenant('acme');
+        const [matched] = (await first.endpoints.ofTenants(['acme'])).get('acme')!;
         expect(target.endpoint).toEqual(matched);
         return {
           url: matched?.url,
@@ -58,11 +58,13 @@ export function sharedStoreContract(current: () => StoreUnderTest): void {
       expect(await second.endpoints.replaceSecrets([change])).toBe(1);
       expect(await seen()).toMatchObject({ secrets: ['sealed', 'whsec_old'] });
       await second.endpoints.pause('acme', id, 'manual', T0);
-      expect(await first.endpoints.ofTenant('acme')).toMatchObject([{ id, status: 'paused' }]);
+      expect((await first.endpoints.ofTenants(['acme'])).get('acme')).toMatchObject([
+        { id, status: 'paused' },
+      ]);
       await second.endpoints.resume('acme', id, T0);
       expect(await seen()).toMatchObject({ status: 'active' });
       await second.endpoints.delete('acme', id, T0);
-      expect(await first.endpoints.ofTenant('acme')).toEqual([]);
+      expect((await first.endpoints.ofTenants(['acme'])).get('acme')).toEqual([]);
     },
   );
 

@@ -7,7 +7,7 @@ import type { SqlContext } from './context.js';
 import { boundsOf } from './page-bounds.js';
 import { toAuditEntry } from './rows.js';
 import type { AuditRow, Tables } from './schema.js';
-import { type BulkInsert, firstOf, insertRows, rawChanges, type Steps } from './steps.js';
+import { type BulkInsert, firstOf, insertRows, rawChanges, type RowsOf, type Steps } from './steps.js';
 
 const ENTRIES: BulkInsert = {
   table: 'hookplane_audit_log',
@@ -32,8 +32,13 @@ interface Changed {
 
 /** Records changes, inside the transaction that makes them. */
 export function* appendAudit(changed: readonly Changed[]): Steps<void> {
+  yield* insertRows(auditOf(changed));
+}
+
+/** The rows that record changes. */
+export function auditOf(changed: readonly Changed[]): RowsOf {
   const rows = changed.flatMap(({ audit, tenantId }) => (audit ? [toColumns(audit, tenantId)] : []));
-  yield* insertRows(ENTRIES, rows);
+  return { into: ENTRIES, rows };
 }
 
 function toColumns(audit: NewAuditEntry, tenantId: string | null): unknown[] {

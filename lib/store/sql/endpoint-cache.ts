@@ -29,8 +29,11 @@ export interface EndpointCache {
     db: Kysely<Tables>,
     wanted: readonly Pick<EndpointRow, 'id' | 'revision'>[],
   ): Steps<Map<string, KnownEndpoint>>;
-  /** The same array as the last time where none of them has changed. */
-  ofTenant(db: Kysely<Tables>, tenantId: string | null): Steps<readonly Endpoint[]>;
+  /** By tenant, the same array as the last time where none of them has changed. */
+  ofTenants(
+    db: Kysely<Tables>,
+    tenantIds: Iterable<string | null>,
+  ): Steps<ReadonlyMap<string | null, readonly Endpoint[]>>;
 }
 
 /** Never given twice, so that what was read in a transaction that is rolled back is not taken for what comes after. */
@@ -77,24 +80,51 @@ export function createEndpointCache(dialect: SqlDialect, most = MOST): EndpointC
     return found;
   }
 
+  /** What is remembered where it is the same. */
+  function listOf(tenantId: string | null, endpoints: readonly Endpoint[]): readonly Endpoint[] {
+    const before = lists.get(tenantId);
+    if (before?.length === endpoints.length && endpoints.every((each, index) => each === before[index]))
+      return before;
+    keepList(tenantId, endpoints);
+    return endpoints;
+  }
+
   return {
     read,
-    *ofTenant(db, tenantId) {
-      const wanted = yield* rowsOf(
-        db
-          .selectFrom('hookplane_endpoints')
-          .select(['id', 'revision'])
-          .where('tenant_id', tenantId === null ? 'is' : '=', tenantId),
-      );
+    *ofTenants(db, tenantIds) {
+      const byTenant = new Map([...tenantIds].map((id) => [id, [] as Endpoint[]]));
+      const wanted = yield* readRevisions(db, dialect, [...byTenant.keys()]);
       const known = yield* read(db, wanted);
-      const endpoints = wanted.flatMap(({ id }) => known.get(id)?.endpoint ?? []);
-      const before = lists.get(tenantId);
-      if (before?.length === endpoints.length && endpoints.every((each, index) => each === before[index]))
-        return before;
-      keepList(tenantId, endpoints);
-      return endpoints;
+      for (const { id, tenant_id } of wanted) {
+        const found = known.get(id);
+        if (found) byTenant.get(tenant_id)?.push(found.endpoint);
+      }
+      return new Map([...byTenant].map(([tenantId, endpoints]) => [tenantId, listOf(tenantId, endpoints)]));
     },
   };
+}
+
+function* readRevisions(
+  db: Kysely<Tables>,
+  dialect: SqlDialect,
+  tenantIds: readonly (string | null)[],
+): Steps<Pick<EndpointRow, 'id' | 'tenant_id' | 'revision'>[]> {
+  const ofNone = db
+    .selectFrom('hookplane_endpoints')
+    .select(['id', 'tenant_id', 'revision'])
+    .where('tenant_id', 'is', null);
+  const named = tenantIds.filter((id) => id !== null);
+  if (named.length === 0) return tenantIds.length > 0 ? yield* rowsOf(ofNone) : [];
+  const ids = dialect.tableOf(
+    named.map((id) => [id]),
+    { id: 'text' },
+  );
+  const ofNamed = yield* rawRows(
+    db,
+    sql<Pick<EndpointRow, 'id' | 'tenant_id' | 'revision'>>`
+    select e.id, e.tenant_id, e.revision from ${ids} as r join hookplane_endpoints e on e.tenant_id = r.id`,
+  );
+  return named.length === tenantIds.length ? ofNamed : [...ofNamed, ...(yield* rowsOf(ofNone))];
 }
 
 function* readEndpoints(

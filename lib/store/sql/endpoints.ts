@@ -63,7 +63,7 @@ export function endpointStore(context: SqlContext): EndpointStore {
         }),
       ),
 
-    ofTenant: (tenantId) => read((db) => endpointCache.ofTenant(db, tenantId)),
+    ofTenants: (tenantIds) => read((db) => endpointCache.ofTenants(db, tenantIds)),
 
     update: (tenant, id, changes, now, audit) =>
       write(function* (db) {

@@ -2,10 +2,10 @@ import { type Kysely, sql } from 'kysely';
 import { idempotencyConflict } from '../../model/errors.js';
 import type { Message } from '../../model/message.js';
 import type { Position } from '../../model/page.js';
-import type { InsertedMessage, NewMessage } from '../store.js';
+import type { InsertedMessage } from '../store.js';
 import { isLeft } from './deleted-tenants.js';
 import type { SqlDialect } from './dialect.js';
-import { fromJson, LISTED, messageOf, toMessage } from './rows.js';
+import { fromJson, LISTED, messageOf, type RoutedMessage, toMessage } from './rows.js';
 import type { IdempotencyKeyRow, Tables } from './schema.js';
 import {
   type BulkClaim,
@@ -45,7 +45,7 @@ type Holder = Pick<IdempotencyKeyRow, 'message_id' | 'fingerprint' | 'created_at
 export function* claimIdempotencyKeys(
   db: Kysely<Tables>,
   dialect: SqlDialect,
-  messages: readonly NewMessage[],
+  messages: readonly RoutedMessage[],
   deletions: ReadonlyMap<string, Position>,
   allOrNone: boolean,
 ): Steps<Map<string, InsertedMessage>> {
@@ -69,7 +69,7 @@ export function* claimIdempotencyKeys(
 
   const others = keyed.filter((_, index) => !claimed[index]);
   const holders = yield* readHolders(db, dialect, others);
-  const sharedBefore = new Map<string, NewMessage>();
+  const sharedBefore = new Map<string, RoutedMessage>();
   for (const [index, { message, name }] of keyed.entries()) {
     const first = holders.get(name);
     const inherits =
@@ -109,7 +109,7 @@ export function* claimIdempotencyKeys(
 function* readHolders(
   db: Kysely<Tables>,
   dialect: SqlDialect,
-  keyed: readonly { message: NewMessage }[],
+  keyed: readonly { message: RoutedMessage }[],
 ): Steps<Map<string, Holder>> {
   const keys = dialect.tableOf(
     keyed.map(({ message }) => [message.tenantId ?? '', message.idempotencyKey]),

@@ -1,7 +1,8 @@
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import type { Endpoint } from '../../model/endpoint.js';
 import { tenantDeleted } from '../../model/errors.js';
 import type { InsertedMessage, LeasedDelivery, NewMessage, SendLease } from '../store.js';
-import { appendAudit } from './audit.js';
+import { auditOf } from './audit.js';
 import type { SqlContext } from './context.js';
 import { deletionsOf, isLeft } from './deleted-tenants.js';
 import type { SqlDialect } from './dialect.js';
@@ -9,9 +10,9 @@ import { type DueLane, readLanes } from './due-lanes.js';
 import { claimIdempotencyKeys } from './idempotency.js';
 import { leaseMsOf, readTargets } from './lease.js';
 import { holdTenants } from './locks.js';
-import { messageOf, toJson } from './rows.js';
+import { messageOf, type RoutedMessage, toJson } from './rows.js';
 import type { Tables } from './schema.js';
-import { type BulkInsert, command, insertRows, rawRows, type Steps } from './steps.js';
+import { type BulkInsert, command, insertRows, rawRows, type Steps, together } from './steps.js';
 import { ensureTenants } from './tenants.js';
 
 const MESSAGES: BulkInsert = {
@@ -68,42 +69,31 @@ export function* insertMessages(
   { allOrNone, lease, everyone = false }: InsertOptions,
 ): Steps<InsertedMessage[]> {
   const { dialect } = context;
-  // From here on none of them can be deleted; of those that were, it is known.
-  const held = yield* holdTenants(db, dialect, tenantsOf(given));
-  const deletions = yield* deletionsOf(db, dialect, tenantsOf(given));
+  // From here on no tenant can be deleted; of those that were, it is known.
+  const [held, deletions, endpoints] = yield* together(
+    holdTenants(db, dialect, tenantsOf(given)),
+    deletionsOf(db, dialect, tenantsOf(given)),
+    endpointsToChooseOf(db, context, given),
+  );
   const isRefused = (message: NewMessage) => isLeft(deletions, message);
   if (allOrNone && given.some(isRefused)) throw tenantDeleted();
-  const { present, open } = yield* lookAt(db, dialect, given, lease);
-  const messages = given
+  const chosen = given
     .filter((message) => !isRefused(message))
-    .map((message) => ({
-      ...message,
-      endpointIds: message.endpointIds.filter((id) => present.has(id)),
-    }));
+    .map((message) => ({ ...message, endpointIds: choose(message, endpoints) }));
+  // Those that were chosen before may have been deleted since. A lease has to know more of all.
+  const looked = chosen.flatMap(({ owedTo, endpointIds }) =>
+    lease || typeof owedTo !== 'function' ? endpointIds : [],
+  );
+  const { gone, open } = yield* lookAt(db, dialect, new Set(looked), lease);
+  const messages = chosen.map((message) => ({
+    ...message,
+    endpointIds: message.endpointIds.filter((id) => !gone.has(id)),
+  }));
   const absent = tenantsOf(messages).filter((id) => !held.has(id));
   yield* ensureTenants(db, dialect, absent, messages[0]?.createdAt ?? 0);
   const taken = yield* claimIdempotencyKeys(db, dialect, messages, deletions, allOrNone);
   const fresh = messages.filter((message) => !taken.has(message.id));
   const leased = lease ? yield* leaseOf(db, context, fresh, open, lease) : new Map<string, LeasedDelivery>();
-  yield* insertRows(
-    MESSAGES,
-    fresh.map((message) => [
-      message.id,
-      message.tenantId,
-      message.type,
-      toJson(message.channels),
-      isRouted(message) ? 'pending' : 'unrouted',
-      message.idempotencyKey,
-      message.createdAt,
-      message.expiresAt,
-      isRouted(message) ? null : message.createdAt,
-      message.traceContext,
-    ]),
-  );
-  yield* insertRows(
-    PAYLOADS,
-    fresh.map((message) => [message.id, message.payload]),
-  );
   const deliveries = fresh.flatMap((message) =>
     message.endpointIds.map((endpointId) => ({
       message,
@@ -112,23 +102,41 @@ export function* insertMessages(
     })),
   );
   yield* insertRows(
-    DELIVERIES,
-    deliveries.map(({ message, endpointId, own }) => [
-      message.id,
-      endpointId,
-      'pending',
-      'send',
-      0,
-      0,
-      message.createdAt,
-      message.expiresAt,
-      own ? own.fence : 0,
-      message.createdAt,
-      own && lease ? lease.owner : null,
-      own && lease ? lease.now + leaseMsOf(own.target, lease.leaseMs) : null,
-    ]),
+    {
+      into: MESSAGES,
+      rows: fresh.map((message) => [
+        message.id,
+        message.tenantId,
+        message.type,
+        toJson(message.channels),
+        isRouted(message) ? 'pending' : 'unrouted',
+        message.idempotencyKey,
+        message.createdAt,
+        message.expiresAt,
+        isRouted(message) ? null : message.createdAt,
+        message.traceContext,
+      ]),
+    },
+    { into: PAYLOADS, rows: fresh.map((message) => [message.id, message.payload]) },
+    {
+      into: DELIVERIES,
+      rows: deliveries.map(({ message, endpointId, own }) => [
+        message.id,
+        endpointId,
+        'pending',
+        'send',
+        0,
+        0,
+        message.createdAt,
+        message.expiresAt,
+        own ? own.fence : 0,
+        message.createdAt,
+        own && lease ? lease.owner : null,
+        own && lease ? lease.now + leaseMsOf(own.target, lease.leaseMs) : null,
+      ]),
+    },
+    auditOf(fresh),
   );
-  yield* appendAudit(fresh);
   if (dialect.announceDue && deliveries.some(({ own }) => !own))
     yield* command(db, dialect.announceDue(everyone));
   const accepted = new Map(
@@ -137,29 +145,53 @@ export function* insertMessages(
   return given.map(({ id }) => accepted.get(id) ?? { outcome: 'refused' });
 }
 
-/**
- * Those of the messages' endpoints that were not deleted between the matching and this transaction; and for a lease, the
- * lanes that are open.
- */
+/** The endpoints of the tenants whose messages choose of them. */
+function* endpointsToChooseOf(
+  db: Kysely<Tables>,
+  { endpointCache }: SqlContext,
+  messages: readonly NewMessage[],
+): Steps<ReadonlyMap<string | null, readonly Endpoint[]>> {
+  const choosing = messages.filter(({ owedTo }) => typeof owedTo === 'function');
+  return yield* endpointCache.ofTenants(
+    db,
+    choosing.map(({ tenantId }) => tenantId),
+  );
+}
+
+function choose(
+  { owedTo, tenantId }: NewMessage,
+  endpoints: ReadonlyMap<string | null, readonly Endpoint[]>,
+): readonly string[] {
+  return typeof owedTo === 'function' ? owedTo(endpoints.get(tenantId) ?? []) : owedTo;
+}
+
+/** Which of the endpoints are not there; and for a lease, the lanes that are open. */
 function* lookAt(
   db: Kysely<Tables>,
   dialect: SqlDialect,
-  messages: readonly NewMessage[],
+  ids: ReadonlySet<string>,
   lease: SendLease | undefined,
-): Steps<{ present: Set<string>; open: DueLane[] }> {
-  const ids = [...new Set(messages.flatMap((message) => message.endpointIds))];
-  if (ids.length === 0) return { present: new Set(), open: [] };
+): Steps<{ gone: Set<string>; open: DueLane[] }> {
+  const gone = new Set(ids);
+  if (ids.size === 0) return { gone, open: [] };
   const wanted = dialect.tableOf(
-    ids.map((id) => [id]),
+    [...ids].map((id) => [id]),
     { id: 'text' },
   );
-  if (lease) return yield* readLanes(db, wanted, lease.now);
+  const { present, open } = lease
+    ? yield* readLanes(db, wanted, lease.now)
+    : { present: yield* readPresent(db, wanted), open: [] };
+  for (const id of present) gone.delete(id);
+  return { gone, open };
+}
+
+function* readPresent(db: Kysely<Tables>, wanted: RawBuilder<unknown>): Steps<Set<string>> {
   const found = yield* rawRows(
     db,
     sql<{ id: string }>`
     select e.id from ${wanted} as r join hookplane_endpoints e on e.id = r.id`,
   );
-  return { present: new Set(found.map((row) => row.id)), open: [] };
+  return new Set(found.map(({ id }) => id));
 }
 
 /**
@@ -169,7 +201,7 @@ function* lookAt(
 function* leaseOf(
   db: Kysely<Tables>,
   context: SqlContext,
-  fresh: readonly NewMessage[],
+  fresh: readonly RoutedMessage[],
   open: readonly DueLane[],
   { now, share }: SendLease,
 ): Steps<Map<string, LeasedDelivery>> {
@@ -214,14 +246,15 @@ function tenantsOf(messages: readonly NewMessage[]): string[] {
   return messages.flatMap((message) => message.tenantId ?? []);
 }
 
-function isRouted(message: NewMessage): boolean {
+function isRouted(message: RoutedMessage): boolean {
   return message.endpointIds.length > 0;
 }
 
-function stored(message: NewMessage, leased: ReadonlyMap<string, LeasedDelivery>): InsertedMessage {
+function stored(message: RoutedMessage, leased: ReadonlyMap<string, LeasedDelivery>): InsertedMessage {
   return {
     outcome: 'stored',
     message: messageOf(message),
+    owed: message.endpointIds.length,
     leased: message.endpointIds.flatMap((endpointId) => leased.get(`${message.id} ${endpointId}`) ?? []),
   };
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
 import type { Tables } from './schema.js';
-import type { BulkClaim, BulkInsert, BulkUpdate, ColumnKind } from './steps.js';
+import type { BulkClaim, BulkUpdate, ColumnKind, RowsOf } from './steps.js';
 
 const ARRAYS: Record<ColumnKind, string> = {
   text: 'text[]',
@@ -77,16 +77,39 @@ export interface BulkStatement {
   values: unknown[];
 }
 
-export function insertStatement({ table, columns }: BulkInsert, rows: Rows): BulkStatement {
+/** The most rows that are inserted by one statement with those of other tables. */
+const MAX_COMBINED = 32;
+
+/**
+ * Of few rows one statement for all tables, since each takes longer than its rows do; of many one for each table, which the
+ * server runs while the values of the next are put together.
+ */
+export function insertStatements(inserts: readonly RowsOf[]): BulkStatement[] {
+  if (inserts.some(({ rows }) => rows.length > MAX_COMBINED))
+    return inserts.map((each) => insertStatement(each));
+  const values: unknown[] = [];
+  const parts = inserts.map((each) => {
+    const statement = insertStatement(each, values.length);
+    values.push(...statement.values);
+    return statement.text;
+  });
+  const last = parts.pop()!;
+  const before = parts.map((part, index) => `i${index} as (${part})`);
+  return [{ text: before.length > 0 ? `with ${before.join(', ')} ${last}` : last, values }];
+}
+
+/** @param first how many parameters there are before */
+function insertStatement({ into: { table, columns }, rows }: RowsOf, first = 0): BulkStatement {
+  const names = Object.keys(columns);
   return {
-    text: `insert into ${table} (${Object.keys(columns).map(quote).join(', ')}) select * from ${unnest(columns)}`,
-    values: columnArrays(rows, Object.keys(columns).length),
+    text: `insert into ${table} (${names.map(quote).join(', ')}) select * from ${unnest(columns, first)}`,
+    values: columnArrays(rows, names.length),
   };
 }
 
 /** Answers the identities of the rows that were inserted. */
 export function claimStatement(claim: BulkClaim, rows: Rows): BulkStatement {
-  const { text, values } = insertStatement(claim, rows);
+  const { text, values } = insertStatement({ into: claim, rows });
   return { text: `${text} on conflict do nothing returning ${quote(claim.identity)} as identity`, values };
 }
 
@@ -122,8 +145,10 @@ export function rowTable(rows: Rows, columns: Readonly<Record<string, ColumnKind
   return sql`(select * from unnest(${sql.join(arrays)}) as t(${sql.join(names)}))`;
 }
 
-function unnest(columns: Readonly<Record<string, ColumnKind>> | readonly ColumnKind[]): string {
-  const casts = Object.values(columns).map((kind: ColumnKind, index) => `$${index + 1}::${ARRAYS[kind]}`);
+function unnest(columns: Readonly<Record<string, ColumnKind>> | readonly ColumnKind[], first = 0): string {
+  const casts = Object.values(columns).map(
+    (kind: ColumnKind, index) => `$${first + index + 1}::${ARRAYS[kind]}`,
+  );
   return `unnest(${casts.join(', ')})`;
 }
 

@@ -1,4 +1,4 @@
-import { claimStatement, insertStatement, updateStatement } from './postgres-statements.js';
+import { claimStatement, insertStatements, updateStatement } from './postgres-statements.js';
 import type { Operation, Steps } from './steps.js';
 
 export interface Answer {
@@ -28,19 +28,20 @@ export async function driveSteps<T>(
   { opening, pipelines = false }: Drive = {},
 ): Promise<T> {
   const ahead: Promise<unknown>[] = [];
+  const perform = performer(execute, pipelines);
   opening?.catch(() => {});
   try {
     let step = steps.next();
     if (opening && pipelines && !step.done && onlyReads(step.value)) {
-      const answer = perform(step.value, execute);
+      const answer = perform(step.value);
       answer.catch(() => {});
       await opening;
       step = steps.next(await answer);
     }
     await opening;
     while (!step.done) {
-      const answer = perform(step.value, execute);
-      if (pipelines && (step.value.kind === 'insert' || step.value.kind === 'command')) {
+      const answer = perform(step.value);
+      if (pipelines && (step.value.kind === 'inserts' || step.value.kind === 'command')) {
         answer.catch(() => {});
         ahead.push(answer);
         step = steps.next();
@@ -48,12 +49,21 @@ export async function driveSteps<T>(
     }
     return step.value;
   } finally {
-    await Promise.all(ahead);
+    await inOrder(ahead);
   }
+}
+
+/** What was sent first fails first: the others, though they may be told sooner, follow from it. */
+async function inOrder(sent: readonly Promise<unknown>[]): Promise<unknown[]> {
+  for (const each of sent) each.catch(() => {});
+  const answers: unknown[] = [];
+  for (const each of sent) answers.push(await each);
+  return answers;
 }
 
 /** What does no harm where no transaction has begun. */
 function onlyReads(operation: Operation): boolean {
+  if (operation.kind === 'together') return operation.operations.every(onlyReads);
   if (operation.kind !== 'rows') return false;
   const text = operation.query.sql;
   return (
@@ -61,31 +71,43 @@ function onlyReads(operation: Operation): boolean {
   );
 }
 
-async function perform(operation: Operation, execute: Execute): Promise<unknown> {
-  switch (operation.kind) {
-    case 'rows':
-      return (await execute(operation.query.sql, operation.query.parameters)).rows;
-    case 'command':
-      return void (await execute(operation.query.sql, operation.query.parameters));
-    case 'changes': {
-      const { rows, rowCount } = await execute(operation.query.sql, operation.query.parameters);
-      return rowCount ?? rows.length;
-    }
-    case 'insert': {
-      const { text, values } = insertStatement(operation.insert, operation.rows);
-      return void (await execute(text, values));
-    }
-    case 'claim': {
-      const { claim, rows } = operation;
-      const { text, values } = claimStatement(claim, rows);
-      const claimed = new Set((await execute(text, values)).rows.map(({ identity }) => identity));
-      const at = Object.keys(claim.columns).indexOf(claim.identity);
-      return rows.map((row) => claimed.has(row[at]));
-    }
-    case 'update': {
-      const { text, values } = updateStatement(operation.update, operation.rows);
-      const changed = new Set((await execute(text, values)).rows.map(({ position }) => Number(position)));
-      return operation.rows.map((_, index) => changed.has(index + 1));
-    }
+function performer(execute: Execute, pipelines: boolean): (operation: Operation) => Promise<unknown> {
+  /** All of them, sent at once where the driver pipelines. */
+  async function all<T>(given: readonly T[], run: (each: T) => Promise<unknown>): Promise<unknown[]> {
+    if (pipelines) return inOrder(given.map(run));
+    const answers: unknown[] = [];
+    for (const each of given) answers.push(await run(each));
+    return answers;
   }
+
+  return async function perform(operation) {
+    switch (operation.kind) {
+      case 'rows':
+        return (await execute(operation.query.sql, operation.query.parameters)).rows;
+      case 'command':
+        return void (await execute(operation.query.sql, operation.query.parameters));
+      case 'changes': {
+        const { rows, rowCount } = await execute(operation.query.sql, operation.query.parameters);
+        return rowCount ?? rows.length;
+      }
+      case 'inserts':
+        return void (await all(insertStatements(operation.inserts), ({ text, values }) =>
+          execute(text, values),
+        ));
+      case 'claim': {
+        const { claim, rows } = operation;
+        const { text, values } = claimStatement(claim, rows);
+        const claimed = new Set((await execute(text, values)).rows.map(({ identity }) => identity));
+        const at = Object.keys(claim.columns).indexOf(claim.identity);
+        return rows.map((row) => claimed.has(row[at]));
+      }
+      case 'update': {
+        const { text, values } = updateStatement(operation.update, operation.rows);
+        const changed = new Set((await execute(text, values)).rows.map(({ position }) => Number(position)));
+        return operation.rows.map((_, index) => changed.has(index + 1));
+      }
+      case 'together':
+        return all(operation.operations, perform);
+    }
+  };
 }

@@ -67,8 +67,13 @@ export function toMessage(row: Omit<MessageRow, 'finished_at' | 'trace_context'>
   };
 }
 
+/** A message of which it is known whom it is owed to. */
+export interface RoutedMessage extends Omit<NewMessage, 'owedTo'> {
+  endpointIds: readonly string[];
+}
+
 /** The record of a message that is being stored. */
-export function messageOf(message: NewMessage): Message {
+export function messageOf(message: RoutedMessage): Message {
   return {
     id: message.id,
     tenantId: message.tenantId,

@@ -14,7 +14,7 @@ export function sendingWithin(
       const { db, within } = opened();
       return within(transaction, (run) =>
         send({
-          ofTenant: (tenantId) => run(endpointCache.ofTenant(db, tenantId)),
+          ofTenants: (tenantIds) => run(endpointCache.ofTenants(db, tenantIds)),
           insert: (messages) =>
             run(insertMessages(db, context, messages, { allOrNone: true, everyone: true })),
         }),
@@ -24,7 +24,7 @@ export function sendingWithin(
       const { db, withinSync } = opened();
       return withinSync(transaction, (run) =>
         send({
-          ofTenant: (tenantId) => run(endpointCache.ofTenant(db, tenantId)),
+          ofTenants: (tenantIds) => run(endpointCache.ofTenants(db, tenantIds)),
           insert: (messages) => run(insertMessages(db, context, messages, { allOrNone: true })),
         }),
       );

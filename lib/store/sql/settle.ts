@@ -120,7 +120,7 @@ function* recordAttempts(
       attempt.nextAttemptAt,
     ]);
   }
-  yield* insertRows(ATTEMPTS, rows);
+  yield* insertRows({ into: ATTEMPTS, rows });
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { CompiledQuery, SqliteDatabase } from 'kysely';
-import type { BulkInsert, BulkUpdate, Operation, Steps } from './steps.js';
+import type { BulkInsert, BulkUpdate, Operation, RowsOf, Steps } from './steps.js';
 
 /** What is used of a database of better-sqlite3, said here so that its types need not be installed. */
 export interface BetterSqlite3Database extends SqliteDatabase {
@@ -58,7 +58,7 @@ export function sqliteStatements(database: BetterSqlite3Database): SqliteStateme
 
   // One prepared statement, run for each row: several times quicker than one statement over a JSON array, which
   // parses each row once for every column.
-  function insert({ table, columns }: BulkInsert, rows: readonly (readonly unknown[])[]): void {
+  function insert({ into: { table, columns }, rows }: RowsOf): void {
     const names = Object.keys(columns);
     const { statement } = prepare(
       `insert into ${table} (${names.map(quote).join(', ')}) values (${names.map(() => '?').join(', ')})`,
@@ -111,12 +111,14 @@ export function sqliteStatements(database: BetterSqlite3Database): SqliteStateme
       case 'changes':
       case 'command':
         return run(operation.query.sql, operation.query.parameters);
-      case 'insert':
-        return insert(operation.insert, operation.rows);
+      case 'inserts':
+        return operation.inserts.forEach(insert);
       case 'claim':
         return claim(operation.claim, operation.rows);
       case 'update':
         return update(operation.update, operation.rows);
+      case 'together':
+        return operation.operations.map(perform);
     }
   }
 

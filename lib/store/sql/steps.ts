@@ -26,14 +26,21 @@ export interface BulkUpdate {
 
 type Rows = readonly (readonly unknown[])[];
 
+/** Rows to insert, each an array of values in the order of the columns. */
+export interface RowsOf {
+  into: BulkInsert;
+  rows: Rows;
+}
+
 /** What a database is asked to do next. */
 export type Operation =
   | { kind: 'rows'; query: CompiledQuery }
   | { kind: 'changes'; query: CompiledQuery }
   | { kind: 'command'; query: CompiledQuery }
-  | { kind: 'insert'; insert: BulkInsert; rows: Rows }
+  | { kind: 'inserts'; inserts: readonly RowsOf[] }
   | { kind: 'claim'; claim: BulkClaim; rows: Rows }
-  | { kind: 'update'; update: BulkUpdate; rows: Rows };
+  | { kind: 'update'; update: BulkUpdate; rows: Rows }
+  | { kind: 'together'; operations: readonly Operation[] };
 
 /**
  * The statements of a transaction, one after the other, as a generator: the same text serves a driver that answers at
@@ -77,9 +84,25 @@ export function* command(db: Kysely<Tables>, query: RawBuilder<unknown>): Steps<
   yield { kind: 'command', query: query.compile(db) };
 }
 
-/** Inserts rows, each an array of values in the order of the columns. */
-export function* insertRows(insert: BulkInsert, rows: Rows): Steps<void> {
-  if (rows.length > 0) yield { kind: 'insert', insert, rows };
+/** Inserts rows into several tables, in this order. */
+export function* insertRows(...given: readonly RowsOf[]): Steps<void> {
+  const inserts = given.filter(({ rows }) => rows.length > 0);
+  if (inserts.length > 0) yield { kind: 'inserts', inserts };
+}
+
+/** Makes steps that do not need each other's answers: where the driver pipelines, in as many round trips as the longest has. */
+export function* together<T extends readonly unknown[]>(
+  ...given: { [Index in keyof T]: Steps<T[Index]> }
+): Steps<T> {
+  const all = given as readonly Steps<unknown>[];
+  const states = all.map((steps) => steps.next());
+  for (;;) {
+    const open = states.flatMap((state, index) => (state.done ? [] : { index, operation: state.value }));
+    if (open.length === 0) return states.map(({ value }) => value) as unknown as T;
+    const operations = open.map(({ operation }) => operation);
+    const answers = (yield { kind: 'together', operations }) as unknown[];
+    for (const [at, { index }] of open.entries()) states[index] = all[index]!.next(answers[at]);
+  }
 }
 
 /**
