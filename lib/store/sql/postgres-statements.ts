@@ -78,15 +78,19 @@ export interface BulkStatement {
 }
 
 /** The most rows that are inserted by one statement with those of other tables. */
-const MAX_COMBINED = 32;
+const MAX_COMBINED = 64;
+
+/** Whether rows of several tables are inserted by one statement. */
+export function areCombined(inserts: readonly RowsOf[]): boolean {
+  return inserts.length === 1 || inserts.every(({ rows }) => rows.length <= MAX_COMBINED);
+}
 
 /**
  * Of few rows one statement for all tables, since each takes longer than its rows do; of many one for each table, which the
  * server runs while the values of the next are put together.
  */
 export function insertStatements(inserts: readonly RowsOf[]): BulkStatement[] {
-  if (inserts.some(({ rows }) => rows.length > MAX_COMBINED))
-    return inserts.map((each) => insertStatement(each));
+  if (!areCombined(inserts)) return inserts.map((each) => insertStatement(each));
   const values: unknown[] = [];
   const parts = inserts.map((each) => {
     const statement = insertStatement(each, values.length);

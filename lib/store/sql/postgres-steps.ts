@@ -1,4 +1,4 @@
-import { claimStatement, insertStatements, updateStatement } from './postgres-statements.js';
+import { areCombined, claimStatement, insertStatements, updateStatement } from './postgres-statements.js';
 import type { Operation, Steps } from './steps.js';
 
 export interface Answer {
@@ -13,10 +13,13 @@ export type Execute = (text: string, values: readonly unknown[]) => Promise<Answ
 interface Drive {
   /** Waited for before anything is changed. */
   opening?: Promise<unknown> | undefined;
+  /** Ends what the opening began, when all steps are made. */
+  ending?: (() => Promise<unknown>) | undefined;
   /**
    * Whether a statement may be sent before the one before is answered: a first one that only reads is then sent with the
    * opening, and those whose answers tell nothing are awaited all together at the end. The first failure is the one that is
-   * thrown, since the others follow from it.
+   * thrown, since the others follow from it. Where no more than one statement changes anything, the ending goes with it:
+   * there is nothing that could be kept by half.
    */
   pipelines?: boolean;
 }
@@ -25,10 +28,13 @@ interface Drive {
 export async function driveSteps<T>(
   steps: Steps<T>,
   execute: Execute,
-  { opening, pipelines = false }: Drive = {},
+  { opening, ending, pipelines = false }: Drive = {},
 ): Promise<T> {
   const ahead: Promise<unknown>[] = [];
   const perform = performer(execute, pipelines);
+  let changes = 0;
+  let ended = false;
+  let value: T;
   opening?.catch(() => {});
   try {
     let step = steps.next();
@@ -41,15 +47,36 @@ export async function driveSteps<T>(
     await opening;
     while (!step.done) {
       const answer = perform(step.value);
+      changes += changesOf(step.value);
       if (pipelines && (step.value.kind === 'inserts' || step.value.kind === 'command')) {
         answer.catch(() => {});
         ahead.push(answer);
         step = steps.next();
       } else step = steps.next(await answer);
     }
-    return step.value;
+    if (ending && pipelines && changes <= 1) {
+      ahead.push(ending());
+      ended = true;
+    }
+    value = step.value;
   } finally {
     await inOrder(ahead);
+  }
+  if (!ended) await ending?.();
+  return value;
+}
+
+/** How many statements of it change rows. */
+function changesOf(operation: Operation): number {
+  switch (operation.kind) {
+    case 'command':
+      return 0;
+    case 'inserts':
+      return areCombined(operation.inserts) ? 1 : operation.inserts.length;
+    case 'together':
+      return operation.operations.reduce((sum, each) => sum + changesOf(each), 0);
+    default:
+      return onlyReads(operation) ? 0 : 1;
   }
 }
 
