@@ -214,4 +214,20 @@ describe('what is sent to a worker that has nothing else to do', () => {
     await failing;
     await untilStatus(sender, id, 'delivered');
   });
+
+  test('leaves to a turn, which it wakes, what an endpoint with a limit is owed', async () => {
+    const { sender, receiver, leasedByTurns } = await startIdle({ pollIntervalMs: 60_000 });
+    await sender.endpoints.create({ url: receiver.url(), maxInFlight: 1 });
+    const { id } = await sender.send(send);
+    await untilStatus(sender, id, 'delivered');
+    expect(leasedByTurns()).toEqual([id]);
+  });
+
+  test('leaves to turns what is owed to more endpoints than there are requests', async () => {
+    const { sender, receiver, leasedByTurns } = await startIdle({ concurrency: 2, pollIntervalMs: 60_000 });
+    for (let made = 0; made < 3; made++) await sender.endpoints.create({ url: receiver.url() });
+    const { id } = await sender.send(send);
+    await untilStatus(sender, id, 'delivered');
+    expect(leasedByTurns()).toEqual([id, id, id]);
+  });
 });

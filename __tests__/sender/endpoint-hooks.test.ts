@@ -4,6 +4,7 @@ import type { Payload } from '../../lib/model/message.js';
 import type { Endpoint } from '../../lib/model/endpoint.js';
 import { startReceiver } from '../support/receiver.js';
 import { startSender } from '../support/sender.js';
+import { newPlace, storeAt } from '../support/test-store.js';
 import { eventually } from '../support/wait-for.js';
 
 /** Hooks of every endpoint, and how often, for which endpoint, they were looked up. */
@@ -19,6 +20,17 @@ function hooks(given: EndpointHooks) {
 }
 
 const RETRY = { delaysSeconds: [0, 0], jitter: 0 };
+
+test('a send whose endpoints cannot be read, to ask their hooks, fails', async () => {
+  const store = await storeAt(await newPlace());
+  const ofTenants = () => Promise.reject(new Error('cannot be read'));
+  const sender = await startSender({
+    store: { ...store, endpoints: { ...store.endpoints, ofTenants } },
+    endpointHooks: () => ({}),
+  });
+  await expect(sender.send({ type: 'a.b', data: 1 })).rejects.toThrow('cannot be read');
+  await expect(sender.sendMany([{ type: 'a.b', data: 1 }])).rejects.toThrow('cannot be read');
+});
 
 describe('filterFn', () => {
   test('is asked at send, with the payload and the message, and decides', async () => {

@@ -7,7 +7,8 @@ async function readBack(texts: readonly (string | null)[]): Promise<unknown[]> {
   const [statement] = insertStatements([
     {
       into: { table: 'hookplane_payloads', columns: { payload: 'text' } },
-      rows: texts.map((text) => [text]),
+      count: texts.length,
+      rows: () => texts.map((text) => [text]),
     },
   ]);
   return (await query('select * from unnest($1::text[]) as t(text)', statement!.values)).map(

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { Pool, type PoolClient } from 'pg';
 import { createSender } from '../../lib/create-sender.js';
 import { type PostgresClient, postgresStore } from '../../lib/store/postgres.js';
@@ -6,6 +7,7 @@ import {
   addEndpoint,
   addMessage,
   deliveryOf,
+  each,
   lease,
   LEASE_MS,
   newMessage,
@@ -194,14 +196,14 @@ describe('a sender', () => {
     const cuts = (async () => {
       while (cutting) {
         await cutAll();
-        await new Promise((resolve) => setTimeout(resolve, 150));
+        await setTimeout(150);
       }
     })();
     for (let count = 0; count < 120; count++) {
       const sent = await sender.send({ type: 'a', data: count }).catch((error) => error);
       if (sent instanceof Error) expect(sent).toMatchObject(UNAVAILABLE);
       else acknowledged.push(sent.id);
-      await new Promise((resolve) => setTimeout(resolve, 10));
+      await setTimeout(10);
     }
     cutting = false;
     await cuts;
@@ -276,6 +278,26 @@ test('a read that is given up ends on the server as well', async () => {
   expect(waiting).toEqual([]);
   await database.query('rollback');
   expect(await store.endpoints.ofTenants([null])).toEqual(new Map([[null, []]]));
+});
+
+test('a send each statement of which keeps to its time is told to be stored, though all together take longer', async () => {
+  const schema = newSchema();
+  const store = postgresStore({ connectionString: database.url, schema, statementTimeoutMs: 1000 });
+  onCleanUp('test', 'sender', () => store.close());
+  await store.open();
+  const { id } = await addEndpoint(store);
+  // A commit that takes its time, behind an insert that has to wait.
+  await database.query(
+    `create function ${schema}.slow() returns trigger language plpgsql as $$ begin perform pg_sleep(0.8); return null; end $$`,
+  );
+  await database.query(`create constraint trigger slow after insert on ${schema}.hookplane_payloads
+    deferrable initially deferred for each row execute function ${schema}.slow()`);
+  await database.query(`begin; lock table ${schema}.hookplane_messages`);
+  const asked = { owner: 'w', now: T0, leaseMs: 60_000, most: 1, share: each() };
+  const inserted = store.messages.insert([newMessage([id])], false, asked);
+  await setTimeout(900);
+  await database.query('commit');
+  expect(await inserted).toMatchObject([{ outcome: 'stored', leased: [{ endpointId: id }] }]);
 });
 
 test('a pool of the application’s that has no connection free is waited for no longer, and gets a late one back', async () => {

@@ -1,16 +1,20 @@
 import { postgresStore } from '../../lib/store/postgres.js';
 import { driveSteps } from '../../lib/store/sql/postgres-steps.js';
-import { type BulkInsert, insertRows, type Steps, together } from '../../lib/store/sql/steps.js';
+import { type BulkInsert, insertRows, type RowsOf, type Steps, together } from '../../lib/store/sql/steps.js';
 import { addEndpoint, addMessage, newMessage } from '../contracts/store/fixtures.js';
 import { onCleanUp } from '../support/clean-up.js';
 import { createDatabase } from '../support/postgres/database.js';
 import { eventually } from '../support/wait-for.js';
 
-const INTO = (table: BulkInsert['table']): BulkInsert => ({ table, columns: { id: 'text' } });
+const rowsOf = (table: BulkInsert['table'], rows: string[][]): RowsOf => ({
+  into: { table, columns: { id: 'text' } },
+  count: rows.length,
+  rows: () => rows,
+});
 
 function* twoInserts(): Steps<string> {
-  yield* insertRows({ into: INTO('hookplane_messages'), rows: [['one']] });
-  yield* insertRows({ into: INTO('hookplane_tenants'), rows: [['two']] });
+  yield* insertRows(rowsOf('hookplane_messages', [['one']]));
+  yield* insertRows(rowsOf('hookplane_tenants', [['two']]));
   return 'done';
 }
 
@@ -54,7 +58,7 @@ describe('steps', () => {
     const { queries, execute } = asked();
     const run = driveSteps(
       (function* (): Steps<void> {
-        yield* insertRows({ into: INTO('hookplane_messages'), rows: [['one']] });
+        yield* insertRows(rowsOf('hookplane_messages', [['one']]));
         yield { kind: 'rows', query: { sql: 'select 1', parameters: [] } as never };
       })(),
       execute,
@@ -71,16 +75,16 @@ describe('inserts into several tables', () => {
   const rows = (count: number) => Array.from({ length: count }, (_, index) => [`${index}`]);
   function* inserts(count: number): Steps<string> {
     yield* insertRows(
-      { into: INTO('hookplane_messages'), rows: rows(count) },
-      { into: INTO('hookplane_audit_log'), rows: [] },
-      { into: INTO('hookplane_tenants'), rows: rows(1) },
+      rowsOf('hookplane_messages', rows(count)),
+      rowsOf('hookplane_audit_log', []),
+      rowsOf('hookplane_tenants', rows(1)),
     );
     return 'done';
   }
 
   it('are one statement where they are of few rows', async () => {
     const { queries, execute } = asked();
-    const run = driveSteps(inserts(2), execute);
+    const run = driveSteps(inserts(64), execute);
     await eventually(() => expect(queries).toHaveLength(1));
     expect(queries.map(({ text }) => text)).toEqual([
       'with i0 as (insert into hookplane_messages ("id") select * from unnest($1::text[])) ' +
@@ -92,18 +96,35 @@ describe('inserts into several tables', () => {
 
   it('are one for each table where one has many, sent one after the other or at once', async () => {
     const { queries, execute } = asked();
-    const run = driveSteps(inserts(1000), execute);
+    const run = driveSteps(inserts(65), execute);
     await eventually(() => expect(queries).toHaveLength(1));
     queries[0]!.answer();
     await eventually(() => expect(queries).toHaveLength(2));
     queries[1]!.answer();
     expect(await run).toBe('done');
     const ahead = asked();
-    const pipelined = driveSteps(inserts(1000), ahead.execute, { pipelines: true });
+    const pipelined = driveSteps(inserts(65), ahead.execute, { pipelines: true });
     await eventually(() => expect(ahead.queries).toHaveLength(2));
     for (const query of ahead.queries) query.answer();
     expect(await pipelined).toBe('done');
   });
+});
+
+it('of one table are made while the server has those of another', () => {
+  const { queries, execute } = asked();
+  const made: string[] = [];
+  const many = Array.from({ length: 65 }, (_, index) => [`${index}`]);
+  const told = (table: BulkInsert['table']): RowsOf => ({
+    ...rowsOf(table, many),
+    rows() {
+      made.push(`${table} after ${queries.length}`);
+      return many;
+    },
+  });
+  const steps = insertRows(told('hookplane_messages'), told('hookplane_tenants'));
+  // Up to the first answer it is done within the call.
+  void driveSteps(steps, execute, { pipelines: true });
+  return eventually(() => expect(made).toEqual(['hookplane_messages after 0', 'hookplane_tenants after 1']));
 });
 
 describe('steps that are made together', () => {
@@ -140,10 +161,37 @@ describe('steps that are made together', () => {
     expect(await run).toEqual(['a,b', '', 'c']);
   });
 
+  it('fail by what was sent first, though others are told sooner', async () => {
+    const { queries, execute } = asked();
+    const run = driveSteps(all(), execute, { opening: Promise.resolve(), pipelines: true });
+    expect(queries).toHaveLength(2);
+    queries[1]!.fail(new Error('what follows'));
+    await new Promise((resolve) => setImmediate(resolve));
+    queries[0]!.fail(new Error('the cause'));
+    await expect(run).rejects.toThrow('the cause');
+  });
+
+  it('count as often as they change something, for the end of the transaction', async () => {
+    const { queries, execute } = asked();
+    const two = together(
+      insertRows(rowsOf('hookplane_messages', [['one']])),
+      insertRows(rowsOf('hookplane_tenants', [['two']])),
+    );
+    const run = driveSteps(two, execute, { ending: () => execute('commit'), pipelines: true });
+    await eventually(() => expect(queries).toHaveLength(2));
+    queries[0]!.answer();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(queries).toHaveLength(2);
+    queries[1]!.answer();
+    await eventually(() => expect(queries.at(-1)!.text).toBe('commit'));
+    queries[2]!.answer();
+    await run;
+  });
+
   it('wait for the opening where one of them changes something', async () => {
     const { queries, execute } = asked();
     function* changes(): Steps<void> {
-      yield* together(selects('a'), insertRows({ into: INTO('hookplane_messages'), rows: rows }));
+      yield* together(selects('a'), insertRows(rowsOf('hookplane_messages', rows)));
     }
     const rows = [['one']];
     const opening = Promise.reject(new Error('no transaction'));
@@ -157,7 +205,7 @@ describe('steps that are made together', () => {
 describe('the opening of a transaction', () => {
   function* readsFirst(): Steps<string> {
     yield { kind: 'rows', query: { sql: ' select 1', parameters: [] } as never };
-    yield* insertRows({ into: INTO('hookplane_messages'), rows: [['one']] });
+    yield* insertRows(rowsOf('hookplane_messages', [['one']]));
     return 'done';
   }
   const turnOfLoop = () => new Promise((resolve) => setImmediate(resolve));
@@ -221,13 +269,13 @@ describe('the ending of a transaction', () => {
   const turnOfLoop = () => new Promise((resolve) => setImmediate(resolve));
   function* oneInsert(): Steps<string> {
     yield { kind: 'rows', query: { sql: 'select 1', parameters: [] } as never };
-    yield* insertRows({ into: INTO('hookplane_messages'), rows: [['one']] });
+    yield* insertRows(rowsOf('hookplane_messages', [['one']]));
     yield { kind: 'command', query: { sql: 'select pg_notify()', parameters: [] } as never };
     return 'done';
   }
   function* updateAndInsert(): Steps<string> {
     yield { kind: 'changes', query: { sql: 'update b set c = 1', parameters: [] } as never };
-    yield* insertRows({ into: INTO('hookplane_messages'), rows: [['one']] });
+    yield* insertRows(rowsOf('hookplane_messages', [['one']]));
     return 'done';
   }
   function start(steps: Steps<string>, pipelines: boolean) {
@@ -286,7 +334,7 @@ describe('the ending of a transaction', () => {
 
   function* manyRows(): Steps<string> {
     const rows = Array.from({ length: 1000 }, (_, index) => [`${index}`]);
-    yield* insertRows({ into: INTO('hookplane_messages'), rows }, { into: INTO('hookplane_tenants'), rows });
+    yield* insertRows(rowsOf('hookplane_messages', rows), rowsOf('hookplane_tenants', rows));
     return 'done';
   }
 });

@@ -122,7 +122,7 @@ test('a send whose answer is lost gives back what it has leased', async () => {
   await store.open();
   const { id } = await addEndpoint(store);
   isLost = true;
-  const asked = { owner: 'worker', now: T0, leaseMs: LEASE_MS, share: each() };
+  const asked = { owner: 'worker', now: T0, leaseMs: LEASE_MS, most: 1, share: each() };
   await expect(store.messages.insert([newMessage([id])], false, asked)).rejects.toThrow();
   await eventually(async () => expect(await lease(store, { owner: 'other' })).toHaveLength(1));
 });

@@ -108,7 +108,7 @@ export function createSendQueue(
       const inserted = count(await store.messages.insert(messages, allOrNone, offered?.lease));
       const stored = inserted.filter((result) => result.outcome === 'stored');
       leased = stored.flatMap((result) => result.leased);
-      if (leased.length < stored.reduce((sum, { owed }) => sum + owed, 0)) wake();
+      if (stored.some((result) => result.leased.length < result.owed)) wake();
       return inserted;
     } finally {
       offered?.take(leased);

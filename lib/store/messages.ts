@@ -28,7 +28,8 @@ export interface NewMessage {
   expiresAt: number;
   /**
    * The endpoints it is owed to, of which those that are gone by now are passed over; or what chooses them of its tenant's,
-   * paused ones too, as the transaction that stores it finds them.
+   * paused ones too, as the transaction that stores it finds them. It may be asked several times, about those of the last time
+   * as well; the last answer counts.
    */
   owedTo: readonly string[] | ((ofTenant: readonly Endpoint[]) => readonly string[]);
   /** What to record if it is stored. */

@@ -47,6 +47,8 @@ export interface LeaseRequest {
 export interface SendLease extends LeaseRequest {
   owner: string;
   now: number;
+  /** Nothing is leased where more deliveries than this are owed. */
+  most: number;
 }
 
 /** Names a lease. The fence grows with every lease of a delivery; a settlement under an older one is refused. */

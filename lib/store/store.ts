@@ -114,8 +114,8 @@ export interface EndpointStore {
   /** Newest first. */
   list(query: PageQuery & { status: EndpointStatus | undefined }): Promise<PageOf<Endpoint>>;
   /**
-   * All endpoints of each tenant, paused ones too: what a send is matched against. The same array as the last time where
-   * none of them has changed.
+   * All endpoints of each tenant, paused ones too: what a send with hooks is matched against. The same array as the last time
+   * where none of them has changed.
    */
   ofTenants(tenantIds: Iterable<string | null>): Promise<ReadonlyMap<string | null, readonly Endpoint[]>>;
   update(

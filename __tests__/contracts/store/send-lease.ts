@@ -17,9 +17,13 @@ import {
 export function sendLeaseContract(store: () => Store): void {
   async function send(
     messages: readonly NewMessage[],
-    { share = each(), now = T0 }: { share?: ReturnType<typeof each>; now?: number } = {},
+    {
+      share = each(),
+      now = T0,
+      most = 1000,
+    }: { share?: ReturnType<typeof each>; now?: number; most?: number } = {},
   ): Promise<{ inserted: InsertedMessage[]; leased: LeasedDelivery[] }> {
-    const asked = { owner: 'worker', now, leaseMs: LEASE_MS, share };
+    const asked = { owner: 'worker', now, leaseMs: LEASE_MS, most, share };
     const inserted = await store().messages.insert(messages, false, asked);
     return { inserted, leased: inserted.flatMap((one) => (one.outcome === 'stored' ? one.leased : [])) };
   }
@@ -46,6 +50,40 @@ export function sendLeaseContract(store: () => Store): void {
       const { inserted, leased } = await send([chooses]);
       expect(inserted).toMatchObject([{ outcome: 'stored', owed: 1 }]);
       expect(leased).toMatchObject([{ messageId: chooses.id, endpointId: a.id, fence: 1 }]);
+    });
+
+    test('has a message choose once where the endpoints are those of the last time', async () => {
+      await addEndpoint(store(), { tenantId: 'acme' });
+      let asked = 0;
+      const choosing = () =>
+        newMessage([], {
+          tenantId: 'acme',
+          owedTo(ofTenant) {
+            asked += 1;
+            return ofTenant.map(({ id }) => id);
+          },
+        });
+      await send([choosing()]);
+      asked = 0;
+      await send([choosing(), choosing()]);
+      expect(asked).toBe(2);
+    });
+
+    test('is of nothing where more is owed than there are requests', async () => {
+      for (let made = 0; made < 3; made++) await addEndpoint(store(), { tenantId: 'acme' });
+      const all = () =>
+        newMessage([], { tenantId: 'acme', owedTo: (ofTenant) => ofTenant.map(({ id }) => id) });
+      // Of the first it is not known before what it is owed to.
+      for (const [most, leased] of [
+        [2, 0],
+        [2, 0],
+        [3, 3],
+      ] as const) {
+        const sent = await send([all()], { most });
+        expect(sent.inserted).toMatchObject([{ outcome: 'stored', owed: 3 }]);
+        expect(sent.leased).toHaveLength(leased);
+        for (const one of await lease(store())) await settle(store(), [settlementOf(one)]);
+      }
     });
 
     test('is given by what the endpoints are, though others were known the last time', async () => {

@@ -31,8 +31,8 @@ export interface DispatcherContext {
 
 export interface Dispatcher {
   start(): void;
-  /** Requests for so many deliveries; undefined where not as many are free, or others wait. */
-  offer(deliveries: number): Offer | undefined;
+  /** Requests for the deliveries of so many messages; undefined where not as many are free, or others wait. */
+  offer(messages: number): Offer | undefined;
   /** Looks for due work now. */
   wake(): void;
   /** Every lease that this worker knows that it has. */
@@ -263,8 +263,8 @@ export function createDispatcher(context: DispatcherContext): Dispatcher {
       [running, abandoned] = [true, false];
       wake();
     },
-    offer(deliveries) {
-      const isFree = deliveries <= load(options.now()).free && ahead.size() === 0;
+    offer(messages) {
+      const isFree = messages <= load(options.now()).free && ahead.size() === 0;
       return isFree && ![...settling, ...ended].some(hasFailed) ? offers.make() : undefined;
     },
     wake,

@@ -45,6 +45,7 @@ export function createOffers(context: OffersContext) {
           owner: workerId,
           now,
           leaseMs: options.leaseMs,
+          most: load(now).free,
           share: (lanes) => places.share(lanes, () => load(now)),
         },
         take(leased) {

@@ -38,7 +38,7 @@ export function* appendAudit(changed: readonly Changed[]): Steps<void> {
 /** The rows that record changes. */
 export function auditOf(changed: readonly Changed[]): RowsOf {
   const rows = changed.flatMap(({ audit, tenantId }) => (audit ? [toColumns(audit, tenantId)] : []));
-  return { into: ENTRIES, rows };
+  return { into: ENTRIES, count: rows.length, rows: () => rows };
 }
 
 function toColumns(audit: NewAuditEntry, tenantId: string | null): unknown[] {

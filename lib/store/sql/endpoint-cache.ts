@@ -5,7 +5,7 @@ import type { LiveSecret } from '../store.js';
 import type { SqlDialect } from './dialect.js';
 import { toEndpoint } from './rows.js';
 import type { EndpointRow, Tables } from './schema.js';
-import { rawRows, rowsOf, type Steps } from './steps.js';
+import { rawRows, rowsOf, type Steps, together } from './steps.js';
 
 /** How many endpoints a process remembers, of some 2 KB each, and as many in the lists of tenants. */
 const MOST = 10_000;
@@ -122,12 +122,13 @@ function* readRevisions(
     named.map((id) => [id]),
     { id: 'text' },
   );
-  const ofNamed = yield* rawRows(
+  const ofNamed = rawRows(
     db,
     sql<Pick<EndpointRow, 'id' | 'tenant_id' | 'revision'>>`
     select e.id, e.tenant_id, e.revision from ${ids} as r join hookplane_endpoints e on e.tenant_id = r.id`,
   );
-  return named.length === tenantIds.length ? ofNamed : [...ofNamed, ...(yield* rowsOf(ofNone))];
+  if (named.length === tenantIds.length) return yield* ofNamed;
+  return (yield* together(ofNamed, rowsOf(ofNone))).flat();
 }
 
 function* readEndpoints(

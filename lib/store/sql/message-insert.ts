@@ -68,17 +68,20 @@ export function* insertMessages(
   given: readonly NewMessage[],
   { allOrNone, lease, everyone = false }: InsertOptions,
 ): Steps<InsertedMessage[]> {
-  const { dialect } = context;
-  // What was chosen before may have been deleted since. A lease has to know more of all.
-  const isUnsure = ({ owedTo }: NewMessage) => lease !== undefined || typeof owedTo !== 'function';
+  const { dialect, endpointCache } = context;
   // Chosen of the endpoints of the last time, which hardly ever change: they are asked about in the same round trip.
-  const expected = given.filter(isUnsure).flatMap((message) => choose(message, context.endpointCache.lastOf));
+  const choice = createChoice();
+  const expected = (message: NewMessage) => choice(message, endpointCache.lastOf(message.tenantId));
+  const leasing = lease && countOf(given.map(expected)) <= lease.most ? lease : undefined;
+  // What was chosen before may have been deleted since. A lease has to know more of all.
+  const isLookedAt = ({ owedTo }: NewMessage) => leasing !== undefined || typeof owedTo !== 'function';
+  const looked = new Set(given.filter(isLookedAt).flatMap(expected));
   // From here on no tenant can be deleted; of those that were, it is known.
   const [held, deletions, endpoints, lookedAt] = yield* together(
     holdTenants(db, dialect, tenantsOf(given)),
     deletionsOf(db, dialect, tenantsOf(given)),
     endpointsToChooseOf(db, context, given),
-    lookAt(db, dialect, expected, lease),
+    lookAt(db, dialect, looked, leasing),
   );
   const isRefused = (message: NewMessage) => isLeft(deletions, message);
   if (allOrNone && given.some(isRefused)) throw tenantDeleted();
@@ -86,13 +89,12 @@ export function* insertMessages(
     .filter((message) => !isRefused(message))
     .map((message) => ({
       ...message,
-      endpointIds: choose(message, (tenantId) => endpoints.get(tenantId) ?? []),
+      endpointIds: choice(message, endpoints.get(message.tenantId) ?? []),
     }));
-  const looked = new Set(expected);
   const others = chosen
-    .filter(isUnsure)
+    .filter(isLookedAt)
     .flatMap(({ endpointIds }) => endpointIds.filter((id) => !looked.has(id)));
-  const more = yield* lookAt(db, dialect, others, lease);
+  const more = yield* lookAt(db, dialect, new Set(others), leasing);
   const gone = new Set([...lookedAt.gone, ...more.gone]);
   const open = [...lookedAt.open, ...more.open];
   const isThere = (id: string) => !gone.has(id);
@@ -104,7 +106,10 @@ export function* insertMessages(
   yield* ensureTenants(db, dialect, absent, messages[0]?.createdAt ?? 0);
   const taken = yield* claimIdempotencyKeys(db, dialect, messages, deletions, allOrNone);
   const fresh = messages.filter((message) => !taken.has(message.id));
-  const leased = lease ? yield* leaseOf(db, context, fresh, open, lease) : new Map<string, LeasedDelivery>();
+  const mayLease = leasing && countOf(fresh.map(({ endpointIds }) => endpointIds)) <= leasing.most;
+  const leased = mayLease
+    ? yield* leaseOf(db, context, fresh, open, leasing)
+    : new Map<string, LeasedDelivery>();
   const deliveries = fresh.flatMap((message) =>
     message.endpointIds.map((endpointId) => ({
       message,
@@ -115,36 +120,44 @@ export function* insertMessages(
   yield* insertRows(
     {
       into: MESSAGES,
-      rows: fresh.map((message) => [
-        message.id,
-        message.tenantId,
-        message.type,
-        toJson(message.channels),
-        isRouted(message) ? 'pending' : 'unrouted',
-        message.idempotencyKey,
-        message.createdAt,
-        message.expiresAt,
-        isRouted(message) ? null : message.createdAt,
-        message.traceContext,
-      ]),
+      count: fresh.length,
+      rows: () =>
+        fresh.map((message) => [
+          message.id,
+          message.tenantId,
+          message.type,
+          toJson(message.channels),
+          isRouted(message) ? 'pending' : 'unrouted',
+          message.idempotencyKey,
+          message.createdAt,
+          message.expiresAt,
+          isRouted(message) ? null : message.createdAt,
+          message.traceContext,
+        ]),
     },
-    { into: PAYLOADS, rows: fresh.map((message) => [message.id, message.payload]) },
+    {
+      into: PAYLOADS,
+      count: fresh.length,
+      rows: () => fresh.map((message) => [message.id, message.payload]),
+    },
     {
       into: DELIVERIES,
-      rows: deliveries.map(({ message, endpointId, own }) => [
-        message.id,
-        endpointId,
-        'pending',
-        'send',
-        0,
-        0,
-        message.createdAt,
-        message.expiresAt,
-        own ? own.fence : 0,
-        message.createdAt,
-        own && lease ? lease.owner : null,
-        own && lease ? lease.now + leaseMsOf(own.target, lease.leaseMs) : null,
-      ]),
+      count: deliveries.length,
+      rows: () =>
+        deliveries.map(({ message, endpointId, own }) => [
+          message.id,
+          endpointId,
+          'pending',
+          'send',
+          0,
+          0,
+          message.createdAt,
+          message.expiresAt,
+          own ? own.fence : 0,
+          message.createdAt,
+          own && lease ? lease.owner : null,
+          own && lease ? lease.now + leaseMsOf(own.target, lease.leaseMs) : null,
+        ]),
     },
     auditOf(fresh),
   );
@@ -157,30 +170,41 @@ export function* insertMessages(
 }
 
 /** The endpoints of the tenants whose messages choose of them. */
-function* endpointsToChooseOf(
+function endpointsToChooseOf(
   db: Kysely<Tables>,
   { endpointCache }: SqlContext,
   messages: readonly NewMessage[],
 ): Steps<ReadonlyMap<string | null, readonly Endpoint[]>> {
   const choosing = messages.filter(({ owedTo }) => typeof owedTo === 'function');
-  return yield* endpointCache.ofTenants(
+  return endpointCache.ofTenants(
     db,
     choosing.map(({ tenantId }) => tenantId),
   );
 }
 
-function choose(
-  { owedTo, tenantId }: NewMessage,
-  endpointsOf: (tenantId: string | null) => readonly Endpoint[],
-): readonly string[] {
-  return typeof owedTo === 'function' ? owedTo(endpointsOf(tenantId)) : owedTo;
+/** Has each message choose once of the same endpoints: those that are found mostly are those of the last time. */
+function createChoice(): (message: NewMessage, ofTenant: readonly Endpoint[]) => readonly string[] {
+  const made = new Map<NewMessage, { ofTenant: readonly Endpoint[]; ids: readonly string[] }>();
+  return (message, ofTenant) => {
+    if (typeof message.owedTo !== 'function') return message.owedTo;
+    let choice = made.get(message);
+    if (choice?.ofTenant !== ofTenant) {
+      choice = { ofTenant, ids: message.owedTo(ofTenant) };
+      made.set(message, choice);
+    }
+    return choice.ids;
+  };
+}
+
+function countOf(lists: readonly (readonly string[])[]): number {
+  return lists.reduce((sum, list) => sum + list.length, 0);
 }
 
 /** Which of the endpoints are not there; and for a lease, the lanes that are open. */
 function* lookAt(
   db: Kysely<Tables>,
   dialect: SqlDialect,
-  endpointIds: readonly string[],
+  endpointIds: ReadonlySet<string>,
   lease: SendLease | undefined,
 ): Steps<{ gone: Set<string>; open: DueLane[] }> {
   const gone = new Set(endpointIds);

@@ -108,20 +108,25 @@ export function connectPostgres({
     watch(client);
     let lost = false;
     let after: Promise<unknown> | undefined;
+    /** Those that were sent and are not answered, each of which may take its time before the last has its own. */
+    let unanswered = 0;
 
     async function query(text: string, values?: readonly unknown[], name?: string): Promise<unknown> {
+      unanswered += 1;
       try {
         return await client.query({
           text,
           ...(values && { values: withoutNul(values) }),
           ...(name && { name }),
           types: TYPES,
-          query_timeout: timeoutMs,
+          query_timeout: timeoutMs && timeoutMs * unanswered,
         });
       } catch (error) {
         // What the server answers leaves the session as it was; after anything else nobody knows what it is at.
         if (!isOfServer(error) || isOutdated(error)) lost = true;
         throw error;
+      } finally {
+        unanswered -= 1;
       }
     }
 

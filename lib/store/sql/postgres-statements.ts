@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
 import type { Tables } from './schema.js';
-import type { BulkClaim, BulkUpdate, ColumnKind, RowsOf } from './steps.js';
+import type { BulkClaim, BulkInsert, BulkUpdate, ColumnKind, RowsOf } from './steps.js';
 
 const ARRAYS: Record<ColumnKind, string> = {
   text: 'text[]',
@@ -82,28 +82,32 @@ const MAX_COMBINED = 64;
 
 /** Whether rows of several tables are inserted by one statement. */
 export function areCombined(inserts: readonly RowsOf[]): boolean {
-  return inserts.length === 1 || inserts.every(({ rows }) => rows.length <= MAX_COMBINED);
+  return inserts.length === 1 || inserts.every(({ count }) => count <= MAX_COMBINED);
 }
 
 /**
- * Of few rows one statement for all tables, since each takes longer than its rows do; of many one for each table, which the
- * server runs while the values of the next are put together.
+ * Of few rows one statement for all tables, since each takes longer than its rows do; of many one for each table, made when it
+ * is asked for: the server runs it while the next is made.
  */
-export function insertStatements(inserts: readonly RowsOf[]): BulkStatement[] {
-  if (!areCombined(inserts)) return inserts.map((each) => insertStatement(each));
+export function* insertStatements(inserts: readonly RowsOf[]): Generator<BulkStatement> {
+  if (!areCombined(inserts)) {
+    for (const each of inserts) yield insertStatement(each.into, each.rows());
+    return;
+  }
   const values: unknown[] = [];
-  const parts = inserts.map((each) => {
-    const statement = insertStatement(each, values.length);
+  const parts: string[] = [];
+  for (const { into, rows } of inserts) {
+    const statement = insertStatement(into, rows(), values.length);
+    parts.push(statement.text);
     values.push(...statement.values);
-    return statement.text;
-  });
+  }
   const last = parts.pop()!;
   const before = parts.map((part, index) => `i${index} as (${part})`);
-  return [{ text: before.length > 0 ? `with ${before.join(', ')} ${last}` : last, values }];
+  yield { text: before.length > 0 ? `with ${before.join(', ')} ${last}` : last, values };
 }
 
 /** @param first how many parameters there are before */
-function insertStatement({ into: { table, columns }, rows }: RowsOf, first = 0): BulkStatement {
+function insertStatement({ table, columns }: BulkInsert, rows: Rows, first = 0): BulkStatement {
   const names = Object.keys(columns);
   return {
     text: `insert into ${table} (${names.map(quote).join(', ')}) select * from ${unnest(columns, first)}`,
@@ -113,7 +117,7 @@ function insertStatement({ into: { table, columns }, rows }: RowsOf, first = 0):
 
 /** Answers the identities of the rows that were inserted. */
 export function claimStatement(claim: BulkClaim, rows: Rows): BulkStatement {
-  const { text, values } = insertStatement({ into: claim, rows });
+  const { text, values } = insertStatement(claim, rows);
   return { text: `${text} on conflict do nothing returning ${quote(claim.identity)} as identity`, values };
 }
 

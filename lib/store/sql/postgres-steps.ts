@@ -47,7 +47,7 @@ export async function driveSteps<T>(
     await opening;
     while (!step.done) {
       const answer = perform(step.value);
-      changes += changesOf(step.value);
+      changes += statementsThatChange(step.value);
       if (pipelines && (step.value.kind === 'inserts' || step.value.kind === 'command')) {
         answer.catch(() => {});
         ahead.push(answer);
@@ -67,25 +67,17 @@ export async function driveSteps<T>(
 }
 
 /** How many statements of it change rows. */
-function changesOf(operation: Operation): number {
+function statementsThatChange(operation: Operation): number {
   switch (operation.kind) {
     case 'command':
       return 0;
     case 'inserts':
       return areCombined(operation.inserts) ? 1 : operation.inserts.length;
     case 'together':
-      return operation.operations.reduce((sum, each) => sum + changesOf(each), 0);
+      return operation.operations.reduce((sum, each) => sum + statementsThatChange(each), 0);
     default:
       return onlyReads(operation) ? 0 : 1;
   }
-}
-
-/** What was sent first fails first: the others, though they may be told sooner, follow from it. */
-async function inOrder(sent: readonly Promise<unknown>[]): Promise<unknown[]> {
-  for (const each of sent) each.catch(() => {});
-  const answers: unknown[] = [];
-  for (const each of sent) answers.push(await each);
-  return answers;
 }
 
 /** What does no harm where no transaction has begun. */
@@ -98,13 +90,25 @@ function onlyReads(operation: Operation): boolean {
   );
 }
 
+/** What was sent first fails first: the others, though they may be told sooner, follow from it. */
+async function inOrder(sent: readonly Promise<unknown>[]): Promise<unknown[]> {
+  for (const each of sent) each.catch(() => {});
+  const answers: unknown[] = [];
+  for (const each of sent) answers.push(await each);
+  return answers;
+}
+
 function performer(execute: Execute, pipelines: boolean): (operation: Operation) => Promise<unknown> {
-  /** All of them, sent at once where the driver pipelines. */
-  async function all<T>(given: readonly T[], run: (each: T) => Promise<unknown>): Promise<unknown[]> {
-    if (pipelines) return inOrder(given.map(run));
-    const answers: unknown[] = [];
-    for (const each of given) answers.push(await run(each));
-    return answers;
+  /** All of them, sent at once where the driver pipelines, each as soon as it is made. */
+  async function all<T>(given: Iterable<T>, run: (each: T) => Promise<unknown>): Promise<unknown[]> {
+    const sent: Promise<unknown>[] = [];
+    for (const each of given) {
+      const answer = run(each);
+      answer.catch(() => {});
+      sent.push(answer);
+      if (!pipelines) await answer;
+    }
+    return inOrder(sent);
   }
 
   return async function perform(operation) {

@@ -120,7 +120,7 @@ function* recordAttempts(
       attempt.nextAttemptAt,
     ]);
   }
-  yield* insertRows({ into: ATTEMPTS, rows });
+  yield* insertRows({ into: ATTEMPTS, count: rows.length, rows: () => rows });
 }
 
 /**

@@ -63,7 +63,7 @@ export function sqliteStatements(database: BetterSqlite3Database): SqliteStateme
     const { statement } = prepare(
       `insert into ${table} (${names.map(quote).join(', ')}) values (${names.map(() => '?').join(', ')})`,
     );
-    for (const row of rows) statement.run(row);
+    for (const row of rows()) statement.run(row);
   }
 
   function claim({ table, columns }: BulkInsert, rows: readonly (readonly unknown[])[]): boolean[] {
