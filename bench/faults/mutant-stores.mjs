@@ -80,6 +80,8 @@ const acknowledgingFirst = (insert) => async (messages, allOrNone) => {
       createdAt: new Date(createdAt).toISOString(),
       expiresAt: new Date(expiresAt).toISOString(),
     },
+    owed: 0,
+    leased: [],
   }));
 };
 
