@@ -113,7 +113,7 @@ export function testMessages(dashboard: () => Dashboard): void {
     goOn();
     await come;
     await waitFor(async () => {
-      await page.evaluate('scrollTo(0, document.body.scrollHeight)');
+      await page.evaluate('scrollTo(0, scrollY > 0 ? 0 : document.body.scrollHeight)');
       return (await page.getByText('All 130 are shown').count()) === 1;
     });
     expect(await page.locator('tbody tr').count()).toBe(130);
