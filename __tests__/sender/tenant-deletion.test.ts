@@ -40,6 +40,16 @@ test('under load, nothing is sent of it after the deadline of a request, and not
   const options = { timeoutMs: 1000, concurrency: 32 };
   const sender = await startSender(options);
   const second = await startSender({ ...options, file: sender.file });
+  let goOn = () => {};
+  const held = new Promise<boolean>((resolve) => {
+    goOn = () => resolve(true);
+  });
+  const hesitating = await startSender({
+    started: false,
+    file: sender.file,
+    endpointHooks: () => ({ filterFn: () => held }),
+    timeoutMs: 30_000,
+  });
   for (const path of ['/fast', '/slow', '/broken', '/hanging']) {
     await sender.endpoints.create({
       tenantId: TENANT,
@@ -64,10 +74,12 @@ test('under load, nothing is sent of it after the deadline of a request, and not
   sendSome('other', 200);
   await receiver.waitFor(50, '/fast');
   await receiver.waitFor(1, '/hanging');
-  // Some of these have been made, and not been stored, when the tenant is deleted.
+  // Of these some may have been made, and not been stored, when the tenant is deleted; of the last it is certain.
   sendSome(TENANT, 400);
+  sending.push(hesitating.send({ tenantId: TENANT, type: 'a', data: CANARY }));
   await sender.forCaller({ tenantId: TENANT }).tenants.delete(TENANT);
   const deletedAt = Date.now();
+  goOn();
   outcomes.push(...(await Promise.allSettled(sending)));
   const refused = outcomes.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[];
   expect(refused.length).toBeGreaterThan(0);

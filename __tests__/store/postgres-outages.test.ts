@@ -33,6 +33,14 @@ beforeAll(async () => {
 });
 const newSchema = () => `outage_${++schemas}`;
 
+async function openStore(options: { statementTimeoutMs: number }): Promise<{ schema: string; store: Store }> {
+  const schema = newSchema();
+  const store = postgresStore({ connectionString: database.url, schema, ...options });
+  onCleanUp('test', 'sender', () => store.close());
+  await store.open();
+  return { schema, store };
+}
+
 /** Cuts every connection to the database but the one that asks. */
 const cutAll = () =>
   database.query(
@@ -254,10 +262,7 @@ test('a connection that gives no answer any more is given up after the time of a
 });
 
 test('a statement that waits too long for a lock fails, and its transaction with it', async () => {
-  const schema = newSchema();
-  const store = postgresStore({ connectionString: database.url, schema, statementTimeoutMs: 200 });
-  onCleanUp('test', 'sender', () => store.close());
-  await store.open();
+  const { schema, store } = await openStore({ statementTimeoutMs: 200 });
   const { id } = await addEndpoint(store);
   await database.query(`begin; update ${schema}.hookplane_endpoints set url = url`);
   await expect(store.endpoints.pause(undefined, id, 'manual', T0)).rejects.toMatchObject(UNAVAILABLE);
@@ -266,10 +271,7 @@ test('a statement that waits too long for a lock fails, and its transaction with
 });
 
 test('a read that is given up ends on the server as well', async () => {
-  const schema = newSchema();
-  const store = postgresStore({ connectionString: database.url, schema, statementTimeoutMs: 200 });
-  onCleanUp('test', 'sender', () => store.close());
-  await store.open();
+  const { schema, store } = await openStore({ statementTimeoutMs: 200 });
   await database.query(`begin; lock table ${schema}.hookplane_endpoints`);
   await expect(store.endpoints.ofTenants([null])).rejects.toMatchObject(UNAVAILABLE);
   const waiting = await database.query(
@@ -281,10 +283,7 @@ test('a read that is given up ends on the server as well', async () => {
 });
 
 test('a send each statement of which keeps to its time is told to be stored, though all together take longer', async () => {
-  const schema = newSchema();
-  const store = postgresStore({ connectionString: database.url, schema, statementTimeoutMs: 1000 });
-  onCleanUp('test', 'sender', () => store.close());
-  await store.open();
+  const { schema, store } = await openStore({ statementTimeoutMs: 1000 });
   const { id } = await addEndpoint(store);
   // A commit that takes its time, behind an insert that has to wait.
   await database.query(

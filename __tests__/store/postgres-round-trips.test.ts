@@ -35,7 +35,7 @@ const toAll = (tenantId: string | null, fixture: Partial<NewMessage> = {}) =>
 
 const LEASE = { owner: 'worker', now: T0, leaseMs: LEASE_MS, most: 10, share: each() };
 
-test('a send takes two round trips where the driver pipelines, whatever it is owed to, leased or not', async () => {
+test('a send takes two round trips where the driver pipelines, leased or not, and one with a key four', async () => {
   const { store, counts } = await counted(true);
   const tripsOf = async (...[messages, , lease]: Parameters<Store['messages']['insert']>) => {
     counts.trips = 0;

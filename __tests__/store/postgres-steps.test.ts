@@ -108,23 +108,24 @@ describe('inserts into several tables', () => {
     for (const query of ahead.queries) query.answer();
     expect(await pipelined).toBe('done');
   });
-});
 
-it('of one table are made while the server has those of another', () => {
-  const { queries, execute } = asked();
-  const made: string[] = [];
-  const many = Array.from({ length: 65 }, (_, index) => [`${index}`]);
-  const told = (table: BulkInsert['table']): RowsOf => ({
-    ...rowsOf(table, many),
-    rows() {
-      made.push(`${table} after ${queries.length}`);
-      return many;
-    },
+  it('have the rows of one table made while the server has those of another', async () => {
+    const { queries, execute } = asked();
+    const made: string[] = [];
+    const told = (table: BulkInsert['table']): RowsOf => ({
+      ...rowsOf(table, rows(65)),
+      rows() {
+        made.push(`${table} after ${queries.length}`);
+        return rows(65);
+      },
+    });
+    const steps = insertRows(told('hookplane_messages'), told('hookplane_tenants'));
+    const run = driveSteps(steps, execute, { pipelines: true });
+    await eventually(() => expect(queries).toHaveLength(2));
+    expect(made).toEqual(['hookplane_messages after 0', 'hookplane_tenants after 1']);
+    for (const query of queries) query.answer();
+    await run;
   });
-  const steps = insertRows(told('hookplane_messages'), told('hookplane_tenants'));
-  // Up to the first answer it is done within the call.
-  void driveSteps(steps, execute, { pipelines: true });
-  return eventually(() => expect(made).toEqual(['hookplane_messages after 0', 'hookplane_tenants after 1']));
 });
 
 describe('steps that are made together', () => {

@@ -13,6 +13,13 @@ export interface Outgoing extends Omit<NewMessage, 'owedTo' | 'fingerprint'> {
   data: string;
 }
 
+/** Finds those endpoints of a message's tenant that match. */
+export function matcher(
+  endpoints: ReadonlyMap<string | null, readonly Endpoint[]>,
+): (message: Outgoing) => Endpoint[] {
+  return (message) => matching(endpoints.get(message.tenantId) ?? [], message);
+}
+
 /** Those endpoints of the message's tenant whose own filters match. */
 export function matching(endpoints: readonly Endpoint[], { type, channels, data }: Outgoing): Endpoint[] {
   let parsed: { data: unknown } | undefined;

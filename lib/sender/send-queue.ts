@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto';
-import type { Endpoint } from '../model/endpoint.js';
 import { idempotencyConflict, tenantDeleted } from '../model/errors.js';
 import type { Message, SentMessage } from '../model/message.js';
 import type { InsertedMessage, LeasedDelivery, NewMessage, SendingStore, Store } from '../store/store.js';
 import type { Dispatcher } from './delivery/dispatcher.js';
 import { createInTurn, type InTurn } from './in-turn.js';
 import type { ResolvedOptions } from './options.js';
-import { askHooks, askHooksSync, matching, type Outgoing } from './routing.js';
+import { askHooks, askHooksSync, matcher, matching, type Outgoing } from './routing.js';
 import { countFailedSend, type Tally } from './tally.js';
 
 /** The most sends that share a transaction. */
@@ -197,10 +196,4 @@ function toStore(message: Outgoing, endpointIds?: readonly string[]): NewMessage
   const owedTo: NewMessage['owedTo'] =
     endpointIds ?? ((ofTenant) => matching(ofTenant, message).map(({ id }) => id));
   return { ...message, fingerprint, owedTo };
-}
-
-function matcher(
-  endpoints: ReadonlyMap<string | null, readonly Endpoint[]>,
-): (message: Outgoing) => Endpoint[] {
-  return (message) => matching(endpoints.get(message.tenantId) ?? [], message);
 }

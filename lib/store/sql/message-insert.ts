@@ -1,18 +1,14 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely';
-import type { Endpoint } from '../../model/endpoint.js';
-import { tenantDeleted } from '../../model/errors.js';
+import type { Kysely } from 'kysely';
 import type { InsertedMessage, LeasedDelivery, NewMessage, SendLease } from '../store.js';
 import { auditOf } from './audit.js';
 import type { SqlContext } from './context.js';
-import { deletionsOf, isLeft } from './deleted-tenants.js';
-import type { SqlDialect } from './dialect.js';
-import { type DueLane, readLanes } from './due-lanes.js';
+import type { DueLane } from './due-lanes.js';
 import { claimIdempotencyKeys } from './idempotency.js';
 import { leaseMsOf, readTargets } from './lease.js';
-import { holdTenants } from './locks.js';
+import { type RouteOptions, route, tenantsOf } from './message-routing.js';
 import { messageOf, type RoutedMessage, toJson } from './rows.js';
 import type { Tables } from './schema.js';
-import { type BulkInsert, command, insertRows, rawRows, type Steps, together } from './steps.js';
+import { type BulkInsert, command, insertRows, type Steps } from './steps.js';
 import { ensureTenants } from './tenants.js';
 
 const MESSAGES: BulkInsert = {
@@ -54,9 +50,7 @@ const DELIVERIES: BulkInsert = {
   },
 };
 
-export interface InsertOptions {
-  allOrNone: boolean;
-  lease?: SendLease | undefined;
+export interface InsertOptions extends RouteOptions {
   /** Whether the worker of this process is told as well: it is when nobody else can tell it. */
   everyone?: boolean;
 }
@@ -68,46 +62,13 @@ export function* insertMessages(
   given: readonly NewMessage[],
   { allOrNone, lease, everyone = false }: InsertOptions,
 ): Steps<InsertedMessage[]> {
-  const { dialect, endpointCache } = context;
-  // Chosen of the endpoints of the last time, which hardly ever change: they are asked about in the same round trip.
-  const choice = createChoice();
-  const expected = (message: NewMessage) => choice(message, endpointCache.lastOf(message.tenantId));
-  const leasing = lease && countOf(given.map(expected)) <= lease.most ? lease : undefined;
-  // What was chosen before may have been deleted since. A lease has to know more of all.
-  const isLookedAt = ({ owedTo }: NewMessage) => leasing !== undefined || typeof owedTo !== 'function';
-  const looked = new Set(given.filter(isLookedAt).flatMap(expected));
-  // From here on no tenant can be deleted; of those that were, it is known.
-  const [held, deletions, endpoints, lookedAt] = yield* together(
-    holdTenants(db, dialect, tenantsOf(given)),
-    deletionsOf(db, dialect, tenantsOf(given)),
-    endpointsToChooseOf(db, context, given),
-    lookAt(db, dialect, looked, leasing),
-  );
-  const isRefused = (message: NewMessage) => isLeft(deletions, message);
-  if (allOrNone && given.some(isRefused)) throw tenantDeleted();
-  const chosen = given
-    .filter((message) => !isRefused(message))
-    .map((message) => ({
-      ...message,
-      endpointIds: choice(message, endpoints.get(message.tenantId) ?? []),
-    }));
-  const others = chosen
-    .filter(isLookedAt)
-    .flatMap(({ endpointIds }) => endpointIds.filter((id) => !looked.has(id)));
-  const more = yield* lookAt(db, dialect, new Set(others), leasing);
-  const gone = new Set([...lookedAt.gone, ...more.gone]);
-  const open = [...lookedAt.open, ...more.open];
-  const isThere = (id: string) => !gone.has(id);
-  const messages =
-    gone.size === 0
-      ? chosen
-      : chosen.map((message) => ({ ...message, endpointIds: message.endpointIds.filter(isThere) }));
+  const { dialect } = context;
+  const { held, deletions, messages, open, leasing } = yield* route(db, context, given, { allOrNone, lease });
   const absent = tenantsOf(messages).filter((id) => !held.has(id));
   yield* ensureTenants(db, dialect, absent, messages[0]?.createdAt ?? 0);
   const taken = yield* claimIdempotencyKeys(db, dialect, messages, deletions, allOrNone);
   const fresh = messages.filter((message) => !taken.has(message.id));
-  const mayLease = leasing && countOf(fresh.map(({ endpointIds }) => endpointIds)) <= leasing.most;
-  const leased = mayLease
+  const leased = leasing
     ? yield* leaseOf(db, context, fresh, open, leasing)
     : new Map<string, LeasedDelivery>();
   const deliveries = fresh.flatMap((message) =>
@@ -155,8 +116,8 @@ export function* insertMessages(
           message.expiresAt,
           own ? own.fence : 0,
           message.createdAt,
-          own && lease ? lease.owner : null,
-          own && lease ? lease.now + leaseMsOf(own.target, lease.leaseMs) : null,
+          own && leasing ? leasing.owner : null,
+          own && leasing ? leasing.now + leaseMsOf(own.target, leasing.leaseMs) : null,
         ]),
     },
     auditOf(fresh),
@@ -167,66 +128,6 @@ export function* insertMessages(
     messages.map((message) => [message.id, taken.get(message.id) ?? stored(message, leased)]),
   );
   return given.map(({ id }) => accepted.get(id) ?? { outcome: 'refused' });
-}
-
-/** The endpoints of the tenants whose messages choose of them. */
-function endpointsToChooseOf(
-  db: Kysely<Tables>,
-  { endpointCache }: SqlContext,
-  messages: readonly NewMessage[],
-): Steps<ReadonlyMap<string | null, readonly Endpoint[]>> {
-  const choosing = messages.filter(({ owedTo }) => typeof owedTo === 'function');
-  return endpointCache.ofTenants(
-    db,
-    choosing.map(({ tenantId }) => tenantId),
-  );
-}
-
-/** Has each message choose once of the same endpoints: those that are found mostly are those of the last time. */
-function createChoice(): (message: NewMessage, ofTenant: readonly Endpoint[]) => readonly string[] {
-  const made = new Map<NewMessage, { ofTenant: readonly Endpoint[]; ids: readonly string[] }>();
-  return (message, ofTenant) => {
-    if (typeof message.owedTo !== 'function') return message.owedTo;
-    let choice = made.get(message);
-    if (choice?.ofTenant !== ofTenant) {
-      choice = { ofTenant, ids: message.owedTo(ofTenant) };
-      made.set(message, choice);
-    }
-    return choice.ids;
-  };
-}
-
-function countOf(lists: readonly (readonly string[])[]): number {
-  return lists.reduce((sum, list) => sum + list.length, 0);
-}
-
-/** Which of the endpoints are not there; and for a lease, the lanes that are open. */
-function* lookAt(
-  db: Kysely<Tables>,
-  dialect: SqlDialect,
-  endpointIds: ReadonlySet<string>,
-  lease: SendLease | undefined,
-): Steps<{ gone: Set<string>; open: DueLane[] }> {
-  const gone = new Set(endpointIds);
-  if (gone.size === 0) return { gone, open: [] };
-  const wanted = dialect.tableOf(
-    [...gone].map((id) => [id]),
-    { id: 'text' },
-  );
-  const { present, open } = lease
-    ? yield* readLanes(db, wanted, lease.now)
-    : { present: yield* readPresent(db, wanted), open: [] };
-  for (const id of present) gone.delete(id);
-  return { gone, open };
-}
-
-function* readPresent(db: Kysely<Tables>, wanted: RawBuilder<unknown>): Steps<Set<string>> {
-  const found = yield* rawRows(
-    db,
-    sql<{ id: string }>`
-    select e.id from ${wanted} as r join hookplane_endpoints e on e.id = r.id`,
-  );
-  return new Set(found.map(({ id }) => id));
 }
 
 /**
@@ -275,10 +176,6 @@ function* leaseOf(
     }
   }
   return leased;
-}
-
-function tenantsOf(messages: readonly NewMessage[]): string[] {
-  return messages.flatMap((message) => message.tenantId ?? []);
 }
 
 function isRouted(message: RoutedMessage): boolean {
