@@ -68,13 +68,10 @@ export function testMessages(dashboard: () => Dashboard): void {
     await page.locator('tbody tr').nth(49).waitFor();
     expect(await page.locator('tbody tr').count()).toBeLessThan(120);
     await eventually(async () => {
-      // Up and down, as a visitor does where nothing comes.
-      await page.evaluate('scrollTo(0, scrollY > 0 ? 0 : document.body.scrollHeight)');
+      await page.evaluate('scrollTo(0, document.body.scrollHeight)');
       expect(await page.locator('tbody tr').count()).toBe(120);
     });
     await page.getByText('All 120 are shown').waitFor();
-    await page.evaluate('scrollTo(0, document.body.scrollHeight)');
-    await waitFor(() => page.evaluate('scrollY > 0'));
 
     const before = await page.evaluate('scrollY');
     await sender.send({ type, data: 'new' });
@@ -84,6 +81,28 @@ export function testMessages(dashboard: () => Dashboard): void {
     expect(await page.evaluate('scrollY')).toBe(before);
     await page.getByRole('button', { name: '1 new' }).click();
     await waitFor(async () => (await page.locator('tbody tr').count()) === 121);
+  });
+
+  it('reads a list on when a busy browser tells at once that its end was out of view and has come into it', async () => {
+    const { sender, open } = dashboard();
+    const type = 'told.at.once';
+    await sender.sendMany(Array.from({ length: 70 }, (_, index) => ({ type, data: index })));
+    const page = await open('#/endpoints');
+    await page.evaluate(`
+      const Native = IntersectionObserver;
+      globalThis.IntersectionObserver = function (tell, options) {
+        const told = [];
+        return new Native((entries, observer) => {
+          told.push(...entries);
+          globalThis.told = told.length;
+          if (told.some((entry) => entry.isIntersecting)) tell(told.splice(0), observer);
+        }, options);
+      };
+    `);
+    await page.evaluate(`location.hash = '#/messages?type=${type}'`);
+    await waitFor(() => page.evaluate('globalThis.told === 1'));
+    await page.evaluate('scrollTo(0, document.body.scrollHeight)');
+    await page.getByText('All 70 are shown').waitFor();
   });
 
   it('leaves out a page that comes when the list has begun anew', async () => {
@@ -106,14 +125,14 @@ export function testMessages(dashboard: () => Dashboard): void {
     await page.evaluate('scrollTo(0, document.body.scrollHeight)');
     await asked;
     await page.evaluate('scrollTo(0, 0)');
-    await send(60);
+    const newest = (await send(60)).at(-1)!;
     await passRefresh(page);
-    await page.waitForResponse((response) => !response.url().includes('cursor='));
+    await page.locator(`tbody a[href*="${newest.id}"]`).waitFor();
     const come = page.waitForResponse(/cursor=/);
     goOn();
     await come;
     await waitFor(async () => {
-      await page.evaluate('scrollTo(0, scrollY > 0 ? 0 : document.body.scrollHeight)');
+      await page.evaluate('scrollTo(0, document.body.scrollHeight)');
       return (await page.getByText('All 130 are shown').count()) === 1;
     });
     expect(await page.locator('tbody tr').count()).toBe(130);

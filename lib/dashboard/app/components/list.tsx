@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { formatNumber } from '../format.js';
+import { whenInView } from '../in-view.js';
 import type { Pages } from '../paging.js';
 import { setQuery } from '../query-state.js';
 import { t } from '../texts.js';
@@ -69,14 +70,7 @@ export function ListFoot<Row>({ pages, count }: { pages: Pages<Row>; count: numb
   // Anew whenever something has changed: an observer tells of an end that stays in view only once.
   useEffect(() => {
     if (!loadMore || loadingMore || pages.error !== undefined || !foot.current) return;
-    const observer = new IntersectionObserver(
-      ([entry]) => {
-        if (entry?.isIntersecting) loadMore();
-      },
-      { rootMargin: '300px' },
-    );
-    observer.observe(foot.current);
-    return () => observer.disconnect();
+    return whenInView(foot.current, loadMore, '300px');
   }, [loadMore, loadingMore, pages.error]);
 
   if (olderCursor !== null) {

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { EndpointStats } from '../../../client/index.js';
 import { formatNumber, formatPercent } from '../format.js';
+import { whenInView } from '../in-view.js';
 import { recall, remember } from '../live.js';
 import { useAccess } from '../session.js';
 import { t } from '../texts.js';
@@ -50,14 +51,12 @@ export function Sparkline({ endpointId }: { endpointId: string }) {
         // The list is of use without it.
       }
     };
-    const observer = new IntersectionObserver(([entry]) => {
-      if (!entry?.isIntersecting) return;
-      observer.disconnect();
+    const stop = whenInView(element.current!, () => {
+      stop();
       void load();
     });
-    observer.observe(element.current!);
     return () => {
-      observer.disconnect();
+      stop();
       controller.abort();
     };
   }, [client, endpointId, key]);
