@@ -214,18 +214,69 @@ describe('every open', () => {
 });
 
 describe('a write', () => {
-  /** Stands between the store and the disk: each flush of a file waits until it is let go. */
-  async function holdFlushes() {
+  /** Stands between the store and the disk for what threads flush. */
+  async function watchFlushes() {
     const probe = await open(__filename, 'r');
-    const flushes: { let: () => void; fail: (error: Error) => void }[] = [];
-    const spy = jest
-      .spyOn(Object.getPrototypeOf(probe) as FileHandle, 'sync')
-      .mockImplementation(
-        () => new Promise<void>((resolve, reject) => flushes.push({ let: resolve, fail: reject })),
-      );
+    const spy = jest.spyOn(Object.getPrototypeOf(probe) as FileHandle, 'sync');
     await probe.close();
     onCleanUp('test', 'sender', async () => spy.mockRestore());
+    return spy;
+  }
+
+  /** Each flush of a file waits until it is let go. */
+  async function holdFlushes() {
+    const flushes: { let: () => void; fail: (error: Error) => void }[] = [];
+    (await watchFlushes()).mockImplementation(
+      () => new Promise<void>((resolve, reject) => flushes.push({ let: resolve, fail: reject })),
+    );
     return flushes;
+  }
+
+  /** A clock that stands still, so that whatever is measured takes no time, unless it is set forward in the meantime. */
+  function holdClock() {
+    let ms = performance.now();
+    const spy = jest.spyOn(performance, 'now').mockImplementation(() => ms);
+    onCleanUp('test', 'sender', async () => spy.mockRestore());
+    return (by: number) => {
+      ms += by;
+    };
+  }
+
+  /** A store whose commits are watched: by what they were set to wait for, and what comes of them. */
+  async function openQuickStore() {
+    const commits: string[] = [];
+    let commit = (run: () => unknown): unknown => run();
+    const { prepare } = Database.prototype;
+    const spy = jest.spyOn(Database.prototype, 'prepare').mockImplementation(function (
+      this: Database.Database,
+      source: string,
+    ) {
+      const statement = prepare.call(this, source);
+      if (source !== 'commit') return statement;
+      const run = statement.run as (...values: unknown[]) => unknown;
+      return Object.assign(statement, {
+        run: (...values: unknown[]) => {
+          commits.push(this.pragma('synchronous', { simple: true }) === 2 ? 'durable' : 'relaxed');
+          return commit(() => run.apply(statement, values));
+        },
+      });
+    });
+    onCleanUp('test', 'sender', async () => spy.mockRestore());
+    const opened = await openStore();
+    const flush = await watchFlushes();
+    const forward = holdClock();
+    for (let sent = 0; sent < 40; sent++) await opened.send();
+    commits.length = 0;
+    flush.mockClear();
+    return {
+      ...opened,
+      commits,
+      flush,
+      forward,
+      onCommit(does: typeof commit) {
+        commit = does;
+      },
+    };
   }
 
   async function openStore() {
@@ -298,6 +349,63 @@ describe('a write', () => {
     expect(statSync(`${file}-wal`).size).toBe(0);
     flushes[1]!.let();
     await next;
+  });
+
+  test('waits for the disk itself where that has been quick of late', async () => {
+    const { send, commits, flush } = await openQuickStore();
+    for (let sent = 0; sent < 3; sent++) await send();
+    expect(commits).toEqual(['durable', 'durable', 'durable']);
+    expect(flush).not.toHaveBeenCalled();
+  });
+
+  test('has a thread wait again where the disk has become slow, and goes on itself after one slow commit', async () => {
+    const { send, commits, flush, forward, onCommit } = await openQuickStore();
+    const slowly = (commit: () => unknown) => {
+      const result = commit();
+      forward(50);
+      return result;
+    };
+    onCommit(slowly);
+    await send();
+    onCommit((commit) => commit());
+    await send();
+    expect(commits).toEqual(['durable', 'durable']);
+    onCommit(slowly);
+    flush.mockImplementation(async () => forward(50));
+    for (let sent = 0; sent < 10; sent++) await send();
+    expect(flush).toHaveBeenCalled();
+    expect(commits.at(-1)).toBe('relaxed');
+  });
+
+  test('of a database of the application always has a thread wait: what that is set to is not known', async () => {
+    const database = databaseOf(await newFile());
+    const store = storeOf({ database });
+    await store.open();
+    const { id } = await addEndpoint(store);
+    const flush = await watchFlushes();
+    holdClock();
+    for (let sent = 0; sent < 40; sent++) await addMessage(store, [id]);
+    expect(flush).toHaveBeenCalledTimes(40);
+  });
+
+  test('after a commit that the disk did not take waits until the log has been moved into the database', async () => {
+    const { file, send, messages, commits, flush, onCommit } = await openQuickStore();
+    const before = messages();
+    onCommit(() => {
+      throw Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_FSYNC' });
+    });
+    await expect(send()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    expect(messages()).toBe(before);
+    onCommit((commit) => commit());
+    let sizeAtFlush: number | undefined;
+    flush.mockImplementationOnce(async () => {
+      sizeAtFlush = statSync(`${file}-wal`).size;
+    });
+    await send();
+    expect(sizeAtFlush).toBe(0);
+    expect(commits).toEqual(['durable', 'relaxed']);
+    await send();
+    expect(commits.at(-1)).toBe('durable');
   });
 });
 

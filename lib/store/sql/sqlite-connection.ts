@@ -36,11 +36,11 @@ export function connectSqlite(
    * Immediate: every transaction of the store writes. One that begins deferred and becomes a writer fails at once,
    * without waiting, when another process has written in between.
    */
-  function transact<T>(steps: Steps<T>): T {
+  function transact<T>(steps: Steps<T>, commit: () => unknown = () => run('commit')): T {
     run('begin immediate');
     try {
       const result = drive(steps);
-      run('commit');
+      commit();
       return result;
     } catch (error) {
       // A full disk has rolled it back already.
@@ -67,8 +67,14 @@ export function connectSqlite(
   const writeRelaxed = <T>(work: Work<T>): Promise<T> => toWrite(() => transactRelaxed(work()));
 
   async function write<T>(work: Work<T>): Promise<T> {
-    const result = await writeRelaxed(work);
-    await wal?.flush();
+    if (!wal) return writeRelaxed(work);
+    let isOnDisk = false;
+    const result = await toWrite(() => {
+      // What the application sets for a database of its own is not known here.
+      isOnDisk = !keepOpen && wal.isQuick();
+      return isOnDisk ? transact(work(), () => wal.watch(() => run('commit'))) : transactRelaxed(work());
+    });
+    if (!isOnDisk) await wal.flush();
     return result;
   }
 
