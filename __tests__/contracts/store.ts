@@ -7,6 +7,7 @@ import { endpointStoreContract } from './store/endpoints.js';
 import { expungeContract } from './store/expunge.js';
 import { leaseContract } from './store/lease.js';
 import { sendLeaseContract } from './store/send-lease.js';
+import { sendAgainContract } from './store/send-again.js';
 import { messageListContract } from './store/message-lists.js';
 import { messageStoreContract } from './store/messages.js';
 import { openingContract } from './store/opening.js';
@@ -63,6 +64,7 @@ export function storeContract(name: string, open: OpenStore): void {
       describe('deleting a tenant', () => tenantDeletionContract(store));
       describe('leasing', () => leaseContract(store));
       describe('leasing by a send', () => sendLeaseContract(store));
+      describe('sending again', () => sendAgainContract(store));
       describe('the outbox', () => outboxContract(store));
       describe('what is owed, over time', () => depthContract(store));
       describe('settling', () => settleContract(store));

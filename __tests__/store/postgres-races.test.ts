@@ -17,6 +17,7 @@ import {
 } from '../contracts/store/fixtures.js';
 import { onCleanUp } from '../support/clean-up.js';
 import { createDatabase, type TestDatabase } from '../support/postgres/database.js';
+import { eventually } from '../support/wait-for.js';
 
 jest.setTimeout(60_000);
 
@@ -29,7 +30,14 @@ beforeAll(async () => {
 });
 
 /** Stores of two processes, in effect: they share the database and nothing else. */
-async function openTwo(): Promise<{ first: Store; second: Store; rows: (table: string) => Promise<Rows> }> {
+interface Two {
+  schema: string;
+  first: Store;
+  second: Store;
+  rows(table: string): Promise<Rows>;
+}
+
+async function openTwo(): Promise<Two> {
   const schema = `race_${++schemas}`;
   const open = async () => {
     const store = postgresStore({ connectionString: database.url, schema });
@@ -39,7 +47,7 @@ async function openTwo(): Promise<{ first: Store; second: Store; rows: (table: s
   };
   const [first, second] = await Promise.all([open(), open()]);
   const rows = async (table: string) => (await database.rows(schema))[`hookplane_${table}`]!;
-  return { first: first!, second: second!, rows };
+  return { schema, first: first!, second: second!, rows };
 }
 type Rows = Record<string, unknown>[];
 
@@ -131,33 +139,129 @@ test('an endpoint that has asked to be left alone is asked by one worker alone',
   expect(await leaseAtOnce([first, second, first, second], probe)).toHaveLength(1);
 });
 
-test('of fifty sends with one idempotency key one is stored, and the others are told which', async () => {
-  const { first, second } = await openTwo();
-  const { id } = await addEndpoint(first, { tenantId: 'acme' });
-  const sends = Array.from({ length: 50 }, (_, index) => {
-    const message = newMessage([id], { tenantId: 'acme', idempotencyKey: 'key', fingerprint: 'same' });
-    return (index % 2 ? first : second).messages.insert([message], false);
+/** Whether a send names its endpoints, or is like one before, which leaves the store to see whether all is as it was. */
+const WAYS = [
+  ['that name their endpoints', false],
+  ['that are like others before', true],
+] as const;
+
+/** Has both stores know what they send the next time. */
+async function prepare({ first, second }: Two, tenantIds: string[]): Promise<void> {
+  const messages = () => tenantIds.map((tenantId) => newMessage([], { tenantId, owedTo: () => [] }));
+  for (const store of [first, second]) await store.messages.insert(messages(), false);
+}
+
+const owedTo = (ids: string[], isChosen: boolean) => ({ owedTo: isChosen ? () => ids : ids });
+
+describe.each(WAYS)('sends %s', (_which, isChosen) => {
+  test('fifty with one idempotency key: one is stored, and the others are told which', async () => {
+    const two = await openTwo();
+    const { id } = await addEndpoint(two.first, { tenantId: 'acme' });
+    await prepare(two, ['acme']);
+    const sends = Array.from({ length: 50 }, (_, index) => {
+      const message = newMessage([], {
+        tenantId: 'acme',
+        idempotencyKey: 'key',
+        fingerprint: 'same',
+        ...owedTo([id], isChosen),
+      });
+      return (index % 2 ? two.first : two.second).messages.insert([message], false);
+    });
+    const answers = (await Promise.all(sends)).flat();
+    expect(answers.filter(({ outcome }) => outcome === 'stored')).toHaveLength(1);
+    expect(answers.filter(({ outcome }) => outcome === 'duplicate')).toHaveLength(49);
+    expect(new Set(answers.map((answer) => 'message' in answer && answer.message.id)).size).toBe(1);
+    expect(await lease(two.first)).toHaveLength(1);
   });
-  const answers = (await Promise.all(sends)).flat();
-  expect(answers.filter(({ outcome }) => outcome === 'stored')).toHaveLength(1);
-  expect(answers.filter(({ outcome }) => outcome === 'duplicate')).toHaveLength(49);
-  expect(new Set(answers.map((answer) => 'message' in answer && answer.message.id)).size).toBe(1);
+
+  test('batches that claim the same keys in another order do not lock each other out', async () => {
+    const two = await openTwo();
+    const tenantIds = Array.from({ length: 5 }, (_, index) => `t${index}`);
+    await prepare(two, tenantIds);
+    const batch = () =>
+      Array.from({ length: 40 }, (_, index) =>
+        newMessage([], {
+          tenantId: tenantIds[index % 5]!,
+          idempotencyKey: `key ${index}`,
+          fingerprint: 'same',
+          ...owedTo([], isChosen),
+        }),
+      );
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, (_, index) => {
+        const messages = index % 2 ? batch() : batch().reverse();
+        return (index % 4 < 2 ? two.first : two.second).messages.insert(messages, false);
+      }),
+    );
+    expect(answers.flat().filter(({ outcome }) => outcome === 'stored')).toHaveLength(40);
+  });
+
+  test('to a tenant that is deleted meanwhile leave nothing, and none of it comes back', async () => {
+    const two = await openTwo();
+    const { first, second, rows } = two;
+    for (let round = 0; round < ROUNDS; round++) {
+      const tenantId = `tenant ${round}`;
+      const { id } = await addEndpoint(first, { tenantId });
+      await prepare(two, [tenantId]);
+      const messages = Array.from({ length: 4 }, () =>
+        newMessage([], {
+          tenantId,
+          idempotencyKey: `${round}`,
+          fingerprint: 'same',
+          ...owedTo([id], isChosen),
+        }),
+      );
+      const send = (message: NewMessage, index: number) =>
+        (index % 2 ? first : second).messages.insert([message], false);
+      const sends = messages.slice(0, 2).map(send);
+      const deletion = second.tenants.delete(tenantId, positionAt(T0));
+      await Promise.all([...sends, deletion, ...messages.slice(2).map(send)]);
+      while (await first.tenants.purge(T0));
+    }
+    for (const table of ['messages', 'payloads', 'deliveries', 'idempotency_keys', 'endpoints', 'tenants']) {
+      expect([table, await rows(table)]).toEqual([table, []]);
+    }
+  });
+
+  test('wait for a key that another process is about to store, and answer what has it', async () => {
+    const two = await openTwo();
+    await prepare(two, ['acme']);
+    await database.query(`begin;
+      insert into ${two.schema}.hookplane_messages (id, tenant_id, type, status, created_at, expires_at)
+        values ('msg_other', 'acme', 'a', 'pending', ${T0}, ${T0});
+      insert into ${two.schema}.hookplane_idempotency_keys (tenant_id, key, message_id, fingerprint, created_at)
+        values ('acme', 'key', 'msg_other', 'same', ${T0})`);
+    const given = { tenantId: 'acme', idempotencyKey: 'key', fingerprint: 'same', ...owedTo([], isChosen) };
+    const sent = two.first.messages.insert([newMessage([], given)], false);
+    await waitingForLock();
+    await database.query('commit');
+    expect(await sent).toMatchObject([{ outcome: 'duplicate', message: { id: 'msg_other' } }]);
+  });
+
+  test('wait for the deletion of their tenant, and make it anew', async () => {
+    const two = await openTwo();
+    await prepare(two, ['acme']);
+    await database.query(`begin; delete from ${two.schema}.hookplane_tenants where id = 'acme'`);
+    const given = { tenantId: 'acme', ...owedTo([], isChosen) };
+    const sent = two.first.messages.insert([newMessage([], given)], false);
+    await waitingForLock();
+    await database.query('commit');
+    expect(await sent).toMatchObject([{ outcome: 'stored' }]);
+    expect(await two.rows('tenants')).toMatchObject([{ id: 'acme' }]);
+  });
 });
 
-test('batches that claim the same keys in another order do not lock each other out', async () => {
-  const { first, second } = await openTwo();
-  const batch = () =>
-    Array.from({ length: 40 }, (_, index) =>
-      newMessage([], { tenantId: `t${index % 5}`, idempotencyKey: `key ${index}`, fingerprint: 'same' }),
+/** Waits until one transaction of this database waits for another. */
+async function waitingForLock(): Promise<void> {
+  await eventually(async () => {
+    // Within a transaction it would be told the same again and again.
+    await database.query('select pg_stat_clear_snapshot()');
+    const waiting = await database.query(
+      "select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
     );
-  const answers = await Promise.all(
-    Array.from({ length: 8 }, (_, index) => {
-      const messages = index % 2 ? batch() : batch().reverse();
-      return (index % 4 < 2 ? first : second).messages.insert(messages, false);
-    }),
-  );
-  expect(answers.flat().filter(({ outcome }) => outcome === 'stored')).toHaveLength(40);
-});
+    expect(waiting).toHaveLength(1);
+  });
+}
 
 test('deliveries of one message that are settled at the same moment finish it', async () => {
   const { first, second } = await openTwo();
@@ -225,26 +329,6 @@ test('an endpoint that is deleted while its deliveries are settled leaves nothin
   expect(new Set(left.map(({ status }) => status))).toEqual(new Set(['delivered', 'canceled']));
   const messages = await rows('messages');
   expect(messages.filter(({ status }) => status === 'pending')).toEqual([]);
-});
-
-test('a tenant that is deleted while it sends leaves nothing, and none of it comes back', async () => {
-  const { first, second, rows } = await openTwo();
-  for (let round = 0; round < ROUNDS; round++) {
-    const tenantId = `tenant ${round}`;
-    const { id } = await addEndpoint(first, { tenantId });
-    const messages = Array.from({ length: 4 }, () =>
-      newMessage([id], { tenantId, idempotencyKey: `${round}`, fingerprint: 'same' }),
-    );
-    const send = (message: NewMessage, index: number) =>
-      (index % 2 ? first : second).messages.insert([message], false);
-    const sends = messages.slice(0, 2).map(send);
-    const deletion = second.tenants.delete(tenantId, positionAt(T0));
-    await Promise.all([...sends, deletion, ...messages.slice(2).map(send)]);
-    while (await first.tenants.purge(T0));
-  }
-  for (const table of ['messages', 'payloads', 'deliveries', 'idempotency_keys', 'endpoints', 'tenants']) {
-    expect([table, await rows(table)]).toEqual([table, []]);
-  }
 });
 
 test('a message that is expunged while it is settled keeps no response body', async () => {

@@ -4,6 +4,7 @@ import type { NewMessage, Store } from '../../lib/store/store.js';
 import { addEndpoint, each, LEASE_MS, newMessage, T0 } from '../contracts/store/fixtures.js';
 import { onCleanUp } from '../support/clean-up.js';
 import { createDatabase } from '../support/postgres/database.js';
+import { waitFor } from '../support/wait-for.js';
 
 /** A store over a pool of its own, and how often something was asked of it when nothing was unanswered. */
 async function counted(pipeline: boolean) {
@@ -35,29 +36,75 @@ const toAll = (tenantId: string | null, fixture: Partial<NewMessage> = {}) =>
 
 const LEASE = { owner: 'worker', now: T0, leaseMs: LEASE_MS, most: 10, share: each() };
 
-test('a send takes two round trips where the driver pipelines, leased or not, and one with a key four', async () => {
-  const { store, counts } = await counted(true);
-  const tripsOf = async (...[messages, , lease]: Parameters<Store['messages']['insert']>) => {
+type Insert = Parameters<Store['messages']['insert']>;
+
+/** How many round trips each send takes. */
+async function openCounted(pipeline: boolean) {
+  const { store, counts } = await counted(pipeline);
+  const tripsOf = async (messages: Insert[0], lease?: Insert[2]) => {
+    // What only read ends its transaction after it has answered.
+    await waitFor(() => counts.unanswered === 0);
     counts.trips = 0;
     const inserted = await store.messages.insert(messages, false, lease);
     expect(inserted.map((one) => one.outcome === 'stored' && one.owed)).toEqual(messages.map(() => 1));
     return counts.trips;
   };
   const all = () => [toAll('acme'), toAll('beta'), toAll(null)];
-  // The endpoints are read, and the tenants were not used before.
-  await tripsOf(all(), false);
-  expect(await tripsOf([toAll('acme')], false)).toBe(2);
-  expect(await tripsOf([toAll(null)], false, LEASE)).toBe(2);
-  expect(await tripsOf(all(), false, LEASE)).toBe(2);
-  // Who has the key is known before anything else is written.
-  expect(await tripsOf([toAll('acme', { idempotencyKey: 'a' })], false)).toBe(4);
+  // The endpoints are read, the tenants were not used before, and how their lanes are is not known.
+  await tripsOf(all(), LEASE);
+  return { store, tripsOf, all };
+}
+
+const keyed = (key: string) => [toAll('acme', { idempotencyKey: key })];
+
+test('a send takes one round trip where the driver pipelines and all is as it was: leased or not, with a key or none', async () => {
+  const { tripsOf, all } = await openCounted(true);
+  expect(await tripsOf([toAll('acme')])).toBe(1);
+  expect(await tripsOf(all())).toBe(1);
+  expect(await tripsOf(keyed('a'))).toBe(1);
 });
 
-test('a send asks one by one where it does not', async () => {
-  const { store, counts } = await counted(false);
+test('a send that is leased takes one as well', async () => {
+  const { tripsOf, all } = await openCounted(true);
+  expect(await tripsOf([toAll(null)], LEASE)).toBe(1);
+  expect(await tripsOf(all(), LEASE)).toBe(1);
+  expect(await tripsOf(keyed('a'), LEASE)).toBe(1);
+});
+
+test('a send takes two more where something has changed, and one again after that', async () => {
+  const { store, tripsOf } = await openCounted(true);
+  const list = { tenant: 'acme', status: undefined, after: null, limit: 1 };
+  const [endpoint] = (await store.endpoints.list(list)).rows;
+  await store.endpoints.update(undefined, endpoint!.id, { description: 'changed' }, T0);
+  // The endpoint is read in a round trip of its own.
+  expect(await tripsOf([toAll('acme')])).toBe(4);
+  expect(await tripsOf([toAll('acme')])).toBe(1);
+});
+
+test('a leased send takes two where its lane is known to have something due', async () => {
+  const { store, tripsOf } = await openCounted(true);
   await store.messages.insert([toAll('acme')], false);
-  counts.trips = 0;
-  await store.messages.insert([toAll('acme')], false);
-  // Beginning, tenants, deletions, endpoints, rows, end.
-  expect(counts.trips).toBe(6);
+  const leased = async () => {
+    const [inserted] = await store.messages.insert([toAll('acme')], false, LEASE);
+    return inserted?.outcome === 'stored' && inserted.leased.length;
+  };
+  expect(await leased()).toBe(0);
+  expect(await tripsOf([toAll('acme')], LEASE)).toBe(2);
+});
+
+test('what names its endpoints itself takes two, as hooks do, and many messages three', async () => {
+  const { store, tripsOf } = await openCounted(true);
+  expect(await tripsOf(Array.from({ length: 65 }, () => toAll('acme')))).toBe(3);
+  const list = { tenant: 'acme', status: undefined, after: null, limit: 1 };
+  const [endpoint] = (await store.endpoints.list(list)).rows;
+  expect(await tripsOf([newMessage([endpoint!.id], { tenantId: 'acme' })])).toBe(2);
+});
+
+test('a send asks one by one where the driver does not pipeline', async () => {
+  const { store, tripsOf } = await openCounted(false);
+  // Beginning, rows, end.
+  expect(await tripsOf([toAll('acme')])).toBe(3);
+  await addEndpoint(store, { tenantId: 'gamma' });
+  // Beginning, tenants, deletions, endpoints, what was not known of them, rows, end.
+  expect(await tripsOf([toAll('gamma')])).toBe(7);
 });

@@ -87,8 +87,8 @@ describe('inserts into several tables', () => {
     const run = driveSteps(inserts(64), execute);
     await eventually(() => expect(queries).toHaveLength(1));
     expect(queries.map(({ text }) => text)).toEqual([
-      'with i0 as (insert into hookplane_messages ("id") select * from unnest($1::text[])) ' +
-        'insert into hookplane_tenants ("id") select * from unnest($2::text[])',
+      'with i0 as (insert into hookplane_messages ("id") select r.* from unnest($1::text[]) as r) ' +
+        'insert into hookplane_tenants ("id") select $2::text',
     ]);
     queries[0]!.answer();
     expect(await run).toBe('done');

@@ -2,14 +2,15 @@ import { sql } from 'kysely';
 import { HookplaneError } from '../model/errors.js';
 import { createDatabaseClock } from './sql/database-clock.js';
 import type { SqlDialect } from './sql/dialect.js';
-import { CONNECT_TIMEOUT_MS, connectPostgres, type PostgresPool } from './sql/postgres-connection.js';
+import { CONNECT_TIMEOUT_MS, type PostgresPool } from './sql/postgres-client.js';
+import { connectPostgres } from './sql/postgres-connection.js';
 import { translatePostgresError } from './sql/postgres-errors.js';
 import { rowTable } from './sql/postgres-statements.js';
 import { createSqlStore } from './sql/sql-store.js';
 import { createWakeUps, type WakeUps } from './sql/postgres-wake.js';
 import type { Store } from './store.js';
 
-export type { PostgresClient, PostgresPool } from './sql/postgres-connection.js';
+export type { PostgresClient, PostgresPool } from './sql/postgres-client.js';
 
 interface PostgresSettings {
   /**

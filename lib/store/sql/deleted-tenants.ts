@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Position } from '../../model/page.js';
 import type { NewMessage, TenantScope } from '../store.js';
 import { removeSamplesOf } from './depth.js';
@@ -122,17 +122,26 @@ export function* deletionsOf(
     : yield* firstOf(db.selectFrom('hookplane_deleted_tenants').select('at').limit(sql.lit(1)));
   if (!any) return deletions;
   const byHash = new Map([...ids].map((id) => [hashOf(id), id]));
-  const hashes = dialect.tableOf(
-    [...byHash.keys()].map((hash) => [hash]),
-    { hash: 'text' },
-  );
   const rows = yield* rawRows(
     db,
-    sql<DeletedTenantRow>`
-    select x.* from ${hashes} as r join hookplane_deleted_tenants x on x.tenant_hash = r.hash`,
+    sql<DeletedTenantRow>`select x.* from ${deletedOf(dialect, byHash.keys())}`,
   );
   for (const row of rows) deletions.set(byHash.get(row.tenant_hash)!, { ms: row.at, id: row.message_id });
   return deletions;
+}
+
+/** Holds where none of these tenants was deleted of late. */
+export function wereKept(dialect: SqlDialect, tenantIds: Iterable<string>): RawBuilder<boolean> {
+  return sql`not exists (select 1 from ${deletedOf(dialect, [...tenantIds].map(hashOf))})`;
+}
+
+/** What is kept of tenants that were deleted, as `x`. */
+function deletedOf(dialect: SqlDialect, tenantHashes: Iterable<string>): RawBuilder<unknown> {
+  const hashes = dialect.tableOf(
+    [...tenantHashes].map((hash) => [hash]),
+    { hash: 'text' },
+  );
+  return sql`${hashes} as r join hookplane_deleted_tenants x on x.tenant_hash = r.hash`;
 }
 
 /** Whether a message was made before its tenant was deleted. */

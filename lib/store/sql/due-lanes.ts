@@ -3,6 +3,7 @@ import type { Lane } from '../store.js';
 import type { SqlDialect } from './dialect.js';
 import { IS_ACTIVE, LEASED_ROWS, lanesNamed, waitingFor, WAITING_ROWS } from './lanes.js';
 import { lockFree } from './locks.js';
+import type { KnownEndpoint } from './endpoint-cache.js';
 import { toRateLimit } from './rows.js';
 import type { EndpointRow, Tables } from './schema.js';
 import { rawRows, type Steps } from './steps.js';
@@ -95,9 +96,8 @@ export function* readLanes(
   ids: RawBuilder<unknown>,
   now: number,
 ): Steps<{ present: Set<string>; open: DueLane[] }> {
-  const isFree = sql`case when ${IS_ACTIVE} and not exists (
-    select 1 from hookplane_deliveries where ${waitingFor(sql`lane.id`)} and due_at <= ${now}) then 1 else 0 end`;
-  const named = sql`(select id, ${now} as first_due, ${isFree} as free from ${ids} as lane)`;
+  const free = sql`case when ${isFree(now)} then 1 else 0 end`;
+  const named = sql`(select id, ${now} as first_due, ${free} as free from ${ids} as lane)`;
   const rows = yield* rawRows(db, sql<LaneRow & { free: number }>`${lanesAs(named, now)}`);
   const there = rows.filter(({ revision }) => revision !== null);
   return {
@@ -107,6 +107,50 @@ export function* readLanes(
       .map(toLane)
       .filter((lane) => !isLimited(lane)),
   };
+}
+
+/** Holds of an active endpoint's lane in which nothing is due. */
+function isFree(now: number): RawBuilder<boolean> {
+  return sql`${IS_ACTIVE} and not exists (
+    select 1 from hookplane_deliveries where ${waitingFor(sql`lane.id`)} and due_at <= ${now})`;
+}
+
+/** The lane of an endpoint as it mostly is: open, and nothing has failed of late. */
+export function openLane({ endpoint, revision }: KnownEndpoint, now: number): DueLane {
+  return {
+    endpointId: endpoint.id,
+    tenantId: endpoint.tenantId,
+    revision,
+    failingSince: null,
+    dueAt: now,
+    slowUntil: null,
+    slowStep: 0,
+    inFlight: 0,
+    maxInFlight: null,
+    rateLimit: null,
+    rateUsed: null,
+    tenantRateLimit: null,
+    tenantRateUsed: null,
+  };
+}
+
+/**
+ * Holds while the lanes of these endpoints are as {@link openLane} says. Limits of an endpoint's own are none of it: with
+ * them goes another revision.
+ */
+export function areOpen(
+  dialect: SqlDialect,
+  endpointIds: readonly string[],
+  now: number,
+): RawBuilder<boolean> {
+  const ids = dialect.tableOf(
+    endpointIds.map((id) => [id]),
+    { id: 'text' },
+  );
+  return sql`(select count(*) from ${ids} as lane join hookplane_endpoints e on e.id = lane.id
+    left join hookplane_tenants t on t.id = e.tenant_id
+    where ${isFree(now)} and e.failing_since is null and e.slow_step = 0 and t.rate_per_second is null)
+    = ${endpointIds.length}`;
 }
 
 interface LaneRow

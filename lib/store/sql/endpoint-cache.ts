@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Endpoint } from '../../model/endpoint.js';
 import type { LiveSecret } from '../store.js';
 import type { SqlDialect } from './dialect.js';
 import { toEndpoint } from './rows.js';
 import type { EndpointRow, Tables } from './schema.js';
-import { rawRows, rowsOf, type Steps, together } from './steps.js';
+import { rawRows, type Steps } from './steps.js';
 
 /** How many endpoints a process remembers, of some 2 KB each, and as many in the lists of tenants. */
 const MOST = 10_000;
@@ -16,6 +16,15 @@ export interface KnownEndpoint {
   endpoint: Endpoint;
   /** The newest first, with those that have expired since they were read. */
   secrets: readonly LiveSecret[];
+  /** Whether its lane was open when a send looked the last time. */
+  wasOpen: boolean;
+}
+
+/** The endpoints of a tenant. */
+export interface KnownList {
+  endpoints: readonly Endpoint[];
+  /** The same, with what is known beside. */
+  known: readonly KnownEndpoint[];
 }
 
 /**
@@ -29,8 +38,10 @@ export interface EndpointCache {
     db: Kysely<Tables>,
     wanted: readonly Pick<EndpointRow, 'id' | 'revision'>[],
   ): Steps<Map<string, KnownEndpoint>>;
-  /** A tenant's as they were the last time, without asking; empty where that is not known. */
-  lastOf(tenantId: string | null): readonly Endpoint[];
+  /** A tenant's as they were the last time, without asking; undefined where that is not known. */
+  lastOf(tenantId: string | null): KnownList | undefined;
+  /** Remembers whether the lanes of endpoints are open, as a send has found them. */
+  noteLanes(endpointIds: Iterable<string>, isOpen: (endpointId: string) => boolean): void;
   /** By tenant, the same array as the last time where none of them has changed. */
   ofTenants(
     db: Kysely<Tables>,
@@ -44,7 +55,7 @@ export const newRevision = (): string => randomUUID();
 /** @param most how many endpoints are remembered, and in lists */
 export function createEndpointCache(dialect: SqlDialect, most = MOST): EndpointCache {
   const remembered = new Map<string, KnownEndpoint>();
-  const lists = new Map<string | null, readonly Endpoint[]>();
+  const lists = new Map<string | null, KnownList>();
   /** How many endpoints are in the lists. */
   let listed = 0;
 
@@ -56,14 +67,14 @@ export function createEndpointCache(dialect: SqlDialect, most = MOST): EndpointC
   }
 
   /** The oldest lists go: each keeps its endpoints, remembered or not. A longer one than all may be is not kept. */
-  function keepList(tenantId: string | null, endpoints: readonly Endpoint[]): void {
-    listed += endpoints.length - (lists.get(tenantId)?.length ?? 0);
+  function keepList(tenantId: string | null, list: KnownList): void {
+    listed += list.known.length - (lists.get(tenantId)?.known.length ?? 0);
     lists.delete(tenantId);
-    lists.set(tenantId, endpoints);
-    for (const [oldest, list] of lists) {
+    lists.set(tenantId, list);
+    for (const [oldest, { known }] of lists) {
       if (listed <= most && lists.size <= most) return;
       lists.delete(oldest);
-      listed -= list.length;
+      listed -= known.length;
     }
   }
 
@@ -83,52 +94,62 @@ export function createEndpointCache(dialect: SqlDialect, most = MOST): EndpointC
   }
 
   /** What is remembered where it is the same. */
-  function listOf(tenantId: string | null, endpoints: readonly Endpoint[]): readonly Endpoint[] {
+  function listOf(tenantId: string | null, known: readonly KnownEndpoint[]): readonly Endpoint[] {
     const before = lists.get(tenantId);
-    if (before?.length === endpoints.length && endpoints.every((each, index) => each === before[index]))
-      return before;
-    keepList(tenantId, endpoints);
+    if (before?.known.length === known.length && known.every((each, index) => each === before.known[index]))
+      return before.endpoints;
+    const endpoints = known.map(({ endpoint }) => endpoint);
+    keepList(tenantId, { endpoints, known });
     return endpoints;
   }
 
   return {
     read,
-    lastOf: (tenantId) => lists.get(tenantId) ?? [],
+    lastOf: (tenantId) => lists.get(tenantId),
+    noteLanes(endpointIds, isOpen) {
+      for (const id of endpointIds) {
+        const known = remembered.get(id);
+        if (known) known.wasOpen = isOpen(id);
+      }
+    },
     *ofTenants(db, tenantIds) {
-      const byTenant = new Map([...tenantIds].map((id) => [id, [] as Endpoint[]]));
-      const wanted = yield* readRevisions(db, dialect, [...byTenant.keys()]);
+      const byTenant = new Map([...tenantIds].map((id) => [id, [] as KnownEndpoint[]]));
+      const wanted = yield* readRevisions(db, dialect, new Set(byTenant.keys()));
       const known = yield* read(db, wanted);
       for (const { id, tenant_id } of wanted) {
         const found = known.get(id);
-        if (found) byTenant.get(tenant_id)?.push(found.endpoint);
+        if (found) byTenant.get(tenant_id)?.push(found);
       }
-      return new Map([...byTenant].map(([tenantId, endpoints]) => [tenantId, listOf(tenantId, endpoints)]));
+      return new Map([...byTenant].map(([tenantId, known]) => [tenantId, listOf(tenantId, known)]));
     },
   };
 }
 
+type Revision = Pick<EndpointRow, 'id' | 'tenant_id' | 'revision'>;
+
 function* readRevisions(
   db: Kysely<Tables>,
   dialect: SqlDialect,
-  tenantIds: readonly (string | null)[],
-): Steps<Pick<EndpointRow, 'id' | 'tenant_id' | 'revision'>[]> {
-  const ofNone = db
-    .selectFrom('hookplane_endpoints')
-    .select(['id', 'tenant_id', 'revision'])
-    .where('tenant_id', 'is', null);
-  const named = tenantIds.filter((id) => id !== null);
-  if (named.length === 0) return tenantIds.length > 0 ? yield* rowsOf(ofNone) : [];
+  tenantIds: ReadonlySet<string | null>,
+): Steps<Revision[]> {
+  return tenantIds.size > 0 ? yield* rawRows(db, revisionsOf(dialect, tenantIds)) : [];
+}
+
+/** Selects the endpoints of tenants, each with its revision; of those without a tenant where one is null. */
+export function revisionsOf(
+  dialect: SqlDialect,
+  tenantIds: ReadonlySet<string | null>,
+): RawBuilder<Revision> {
+  const ofNone = sql`select id, tenant_id, revision from hookplane_endpoints where tenant_id is null`;
+  const named = [...tenantIds].filter((id) => id !== null);
+  if (named.length === 0) return ofNone as RawBuilder<Revision>;
   const ids = dialect.tableOf(
     named.map((id) => [id]),
     { id: 'text' },
   );
-  const ofNamed = rawRows(
-    db,
-    sql<Pick<EndpointRow, 'id' | 'tenant_id' | 'revision'>>`
-    select e.id, e.tenant_id, e.revision from ${ids} as r join hookplane_endpoints e on e.tenant_id = r.id`,
-  );
-  if (named.length === tenantIds.length) return yield* ofNamed;
-  return (yield* together(ofNamed, rowsOf(ofNone))).flat();
+  const ofNamed = sql`
+    select e.id, e.tenant_id, e.revision from ${ids} as r join hookplane_endpoints e on e.tenant_id = r.id`;
+  return tenantIds.has(null) ? sql`${ofNamed} union all ${ofNone}` : (ofNamed as RawBuilder<Revision>);
 }
 
 function* readEndpoints(
@@ -156,7 +177,12 @@ function* readEndpoints(
     if (!ofEndpoint) {
       ofEndpoint = [];
       secrets.set(row.id, ofEndpoint);
-      found.push({ revision: row.revision, endpoint: frozen(toEndpoint(row)), secrets: ofEndpoint });
+      found.push({
+        revision: row.revision,
+        endpoint: frozen(toEndpoint(row)),
+        secrets: ofEndpoint,
+        wasOpen: false,
+      });
     }
     ofEndpoint.push({ id: row.secret_id, secret: row.secret, expiresAt: row.secret_expires_at });
   }

@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { idempotencyConflict } from '../../model/errors.js';
 import type { Message } from '../../model/message.js';
 import type { Position } from '../../model/page.js';
@@ -13,6 +13,7 @@ import {
   claimRows,
   firstOf,
   rawRows,
+  type RowsOf,
   type Steps,
   TransactionConflict,
   updateRows,
@@ -50,21 +51,8 @@ export function* claimIdempotencyKeys(
   allOrNone: boolean,
 ): Steps<Map<string, InsertedMessage>> {
   const taken = new Map<string, InsertedMessage>();
-  const keyed = messages
-    .filter((message) => message.idempotencyKey !== null)
-    // In order, for two transactions that claim the same ones.
-    .map((message) => ({ message, name: keyName(message.tenantId ?? '', message.idempotencyKey) }))
-    .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
-  const claimed = yield* claimRows(
-    KEYS,
-    keyed.map(({ message }) => [
-      message.tenantId ?? '',
-      message.idempotencyKey,
-      message.id,
-      message.fingerprint,
-      message.createdAt,
-    ]),
-  );
+  const keyed = keyedOf(messages);
+  const claimed = yield* claimRows(KEYS, keyed.map(toRow));
   if (!claimed.includes(false)) return taken;
 
   const others = keyed.filter((_, index) => !claimed[index]);
@@ -105,22 +93,59 @@ export function* claimIdempotencyKeys(
   return taken;
 }
 
-/** Who has the keys, by the name of the key. */
-function* readHolders(
-  db: Kysely<Tables>,
+interface Keyed {
+  message: RoutedMessage;
+  name: string;
+}
+
+/** Those that have a key, in order, for two transactions that claim the same ones. */
+function keyedOf(messages: readonly RoutedMessage[]): Keyed[] {
+  return messages
+    .filter((message) => message.idempotencyKey !== null)
+    .map((message) => ({ message, name: keyName(message.tenantId ?? '', message.idempotencyKey) }))
+    .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+}
+
+function toRow({ message }: Keyed): unknown[] {
+  return [message.tenantId ?? '', message.idempotencyKey, message.id, message.fingerprint, message.createdAt];
+}
+
+/**
+ * The keys of messages as rows to insert, and what holds while all of them are free; null where two messages have the same
+ * one.
+ */
+export function freeKeys(
   dialect: SqlDialect,
-  keyed: readonly { message: RoutedMessage }[],
-): Steps<Map<string, Holder>> {
+  messages: readonly RoutedMessage[],
+): { rows: RowsOf; areFree: RawBuilder<boolean> } | null {
+  const keyed = keyedOf(messages);
+  if (new Set(keyed.map(({ name }) => name)).size < keyed.length) return null;
+  return {
+    rows: { into: KEYS, count: keyed.length, rows: () => keyed.map(toRow) },
+    areFree: keyed.length === 0 ? sql`true` : sql`not exists (select 1 from ${heldOf(dialect, keyed)})`,
+  };
+}
+
+/** The keys that somebody has, as `k`. */
+function heldOf(dialect: SqlDialect, keyed: readonly Keyed[]): RawBuilder<unknown> {
   const keys = dialect.tableOf(
     keyed.map(({ message }) => [message.tenantId ?? '', message.idempotencyKey]),
     { tenant_id: 'text', key: 'text' },
   );
+  return sql`${keys} as r join hookplane_idempotency_keys k on k.tenant_id = r.tenant_id and k.key = r.key`;
+}
+
+/** Who has the keys, by the name of the key. */
+function* readHolders(
+  db: Kysely<Tables>,
+  dialect: SqlDialect,
+  keyed: readonly Keyed[],
+): Steps<Map<string, Holder>> {
   const found = yield* rawRows(
     db,
     sql<Holder & Pick<IdempotencyKeyRow, 'tenant_id' | 'key'>>`
     select k.tenant_id, k.key, k.message_id, k.fingerprint, k.created_at, k.message
-    from ${keys} as r join hookplane_idempotency_keys k on k.tenant_id = r.tenant_id and k.key = r.key
-    order by k.tenant_id, k.key ${dialect.forUpdate('k')}`,
+    from ${heldOf(dialect, keyed)} order by k.tenant_id, k.key ${dialect.forUpdate('k')}`,
   );
   return new Map(found.map((row) => [keyName(row.tenant_id, row.key), row]));
 }

@@ -4,6 +4,7 @@ import type { DeliveryTarget, Lane, LeasedDelivery, LeaseRequest, Settlement } f
 import type { SqlContext } from './context.js';
 import type { SqlDialect } from './dialect.js';
 import { type DueLane, findDueLanes, holdLimits, isFull, isLimited } from './due-lanes.js';
+import type { KnownEndpoint } from './endpoint-cache.js';
 import { fromJson } from './rows.js';
 import type { MessageRow, PayloadRow, Tables } from './schema.js';
 import { changesOf, rawRows, type Steps } from './steps.js';
@@ -106,14 +107,21 @@ export function* readTargets(
     lanes.map(({ endpointId, revision }) => ({ id: endpointId, revision })),
   );
   const targets = new Map<string, DeliveryTarget>();
-  for (const { endpointId, failingSince, slowStep } of lanes) {
-    const found = known.get(endpointId);
-    if (!found) continue;
-    const live = found.secrets.filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
-    const secrets = live.map(({ id, secret }) => ({ id, secret }));
-    targets.set(endpointId, { endpoint: found.endpoint, secrets, failingSince, slowStep });
+  for (const lane of lanes) {
+    const found = known.get(lane.endpointId);
+    if (found) targets.set(lane.endpointId, targetOf(found, lane, now));
   }
   return targets;
+}
+
+/** Where the deliveries of a lane go. */
+export function targetOf(
+  { endpoint, secrets }: KnownEndpoint,
+  { failingSince, slowStep }: Pick<DueLane, 'failingSince' | 'slowStep'>,
+  now: number,
+): DeliveryTarget {
+  const live = secrets.filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
+  return { endpoint, secrets: live.map(({ id, secret }) => ({ id, secret })), failingSince, slowStep };
 }
 
 function* readMessages(

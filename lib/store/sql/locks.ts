@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { SqlDialect } from './dialect.js';
 import type { Tables } from './schema.js';
 import { rawRows, type Steps } from './steps.js';
@@ -34,13 +34,15 @@ export function* holdTenants(
   tenantIds: readonly string[],
 ): Steps<Set<string>> {
   if (!dialect.concurrent || tenantIds.length === 0) return new Set();
-  const ids = idTable(dialect, tenantIds);
-  const found = yield* rawRows(
-    db,
-    sql<{ id: string }>`
-    select t.id from ${ids} as r join hookplane_tenants t on t.id = r.id order by t.id for key share of t`,
-  );
+  const found = yield* rawRows(db, heldTenants(dialect, tenantIds));
   return new Set(found.map(({ id }) => id));
+}
+
+/** Selects those of the tenants that are there, and keeps them from being deleted until the transaction ends. */
+export function heldTenants(dialect: SqlDialect, tenantIds: readonly string[]): RawBuilder<{ id: string }> {
+  return sql`
+    select t.id from ${idTable(dialect, tenantIds)} as r join hookplane_tenants t on t.id = r.id
+    order by t.id for key share of t`;
 }
 
 /**

@@ -43,7 +43,8 @@ export function* route(
   const { dialect, endpointCache } = context;
   // Chosen of the endpoints of the last time, which hardly ever change: they are asked about in the same round trip.
   const choice = createChoice();
-  const expected = (message: NewMessage) => choice(message, endpointCache.lastOf(message.tenantId));
+  const expected = (message: NewMessage) =>
+    choice(message, endpointCache.lastOf(message.tenantId)?.endpoints ?? []);
   const looking = lease && countOf(given.map(expected)) <= lease.most ? lease : undefined;
   // What was chosen before may have been deleted since. A lease has to know more of all.
   const isLookedAt = ({ owedTo }: NewMessage) => looking !== undefined || typeof owedTo !== 'function';
@@ -68,6 +69,11 @@ export function* route(
     .flatMap(({ endpointIds }) => endpointIds.filter((id) => !looked.has(id)));
   const more = yield* lookAt(db, dialect, new Set(others), looking);
   const gone = new Set([...lookedAt.gone, ...more.gone]);
+  const open = [...lookedAt.open, ...more.open];
+  if (looking) {
+    const ids = new Set(open.map(({ endpointId }) => endpointId));
+    endpointCache.noteLanes([...looked, ...others], (id) => ids.has(id));
+  }
   const isThere = (id: string) => !gone.has(id);
   const messages =
     gone.size === 0
@@ -78,7 +84,7 @@ export function* route(
     held,
     deletions,
     messages,
-    open: [...lookedAt.open, ...more.open],
+    open,
     leasing: isWithin ? looking : undefined,
   };
 }
@@ -97,7 +103,7 @@ function endpointsToChooseOf(
 }
 
 /** Has each message choose once of the same endpoints: those that are found mostly are those of the last time. */
-function createChoice(): (message: NewMessage, ofTenant: readonly Endpoint[]) => readonly string[] {
+export function createChoice(): (message: NewMessage, ofTenant: readonly Endpoint[]) => readonly string[] {
   const made = new Map<NewMessage, { ofTenant: readonly Endpoint[]; ids: readonly string[] }>();
   return (message, ofTenant) => {
     if (typeof message.owedTo !== 'function') return message.owedTo;

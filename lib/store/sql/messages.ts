@@ -2,6 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import type { InsertedMessage, MessageStore, RangeRow, TenantScope } from '../store.js';
 import type { SqlContext } from './context.js';
 import { IS_KEPT } from './deleted-tenants.js';
+import { expectedInsert } from './expected-insert.js';
 import { expungeMessage } from './expunge.js';
 import { insertMessages } from './message-insert.js';
 import { listMessages } from './message-list.js';
@@ -13,12 +14,16 @@ import type { Tables } from './schema.js';
 import { rowsOf, firstOf } from './steps.js';
 
 export function messageStore(context: SqlContext): MessageStore {
-  const { read, walk, write, writeRelaxed, dialect } = context;
+  const { read, walk, write, writeRelaxed, insertIf, dialect } = context;
   return {
     async insert(messages, allOrNone, lease) {
-      if (!lease) return write((db) => insertMessages(db, context, messages, { allOrNone }));
       let inserted: InsertedMessage[] = [];
       try {
+        const expected = dialect.concurrent ? expectedInsert(context, messages, lease) : null;
+        if (expected) {
+          inserted = expected.inserted;
+          if (await insertIf(expected)) return inserted;
+        }
         return await write(function* (db) {
           inserted = yield* insertMessages(db, context, messages, { allOrNone, lease });
           return inserted;
@@ -26,7 +31,7 @@ export function messageStore(context: SqlContext): MessageStore {
       } catch (error) {
         // They may be stored all the same, and nobody will be told of these leases: others take them up at once.
         const leased = inserted.flatMap((result) => (result.outcome === 'stored' ? result.leased : []));
-        if (leased.length > 0)
+        if (lease && leased.length > 0)
           void writeRelaxed((db) => release(db, dialect, lease.owner, leased)).catch(() => {});
         throw error;
       }

@@ -1,41 +1,14 @@
 import { setTimeout } from 'node:timers/promises';
 import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely';
-import { within } from '../../model/deadline.js';
 import { HookplaneError } from '../../model/errors.js';
 import type { DatabaseClock } from './database-clock.js';
-import { isConflict, isOfServer, isOutdated } from './postgres-errors.js';
-import { createStatements, TYPES, withoutNul } from './postgres-statements.js';
-import { type Answer, driveSteps, type Execute } from './postgres-steps.js';
+import { type PostgresPool, type Session, watch, withClient } from './postgres-client.js';
+import { isConflict, isOutdated, isTaken } from './postgres-errors.js';
+import { createStatements, insertIfStatement } from './postgres-statements.js';
+import { type Answer, type Drive, driveStatement, driveSteps } from './postgres-steps.js';
 import { withinSavepoint } from './postgres-transaction.js';
 import type { Tables } from './schema.js';
-import type { SqlConnection, Work } from './steps.js';
-
-/** What is used of a pool of `pg`, said here so that its types need not be installed. */
-export interface PostgresPool {
-  connect(): Promise<PostgresClient>;
-  end(): Promise<void>;
-  on(event: 'error', listener: (error: Error) => void): unknown;
-  on(event: 'connect', listener: (client: PostgresClient) => void): unknown;
-  off(event: 'error' | 'connect', listener: () => void): unknown;
-}
-
-/** What is used of a client of such a pool. */
-export interface PostgresClient {
-  /** Of a `pg` that can, where the pool was made so. */
-  readonly pipeline?: boolean;
-  query(query: PostgresQuery): Promise<unknown>;
-  on(event: 'error' | 'end' | 'notification', listener: (message?: { payload?: string }) => void): unknown;
-  /** Gives it back, or closes it. */
-  release(destroy?: boolean): void;
-}
-
-interface PostgresQuery {
-  text: string;
-  values?: unknown[];
-  name?: string;
-  types?: { getTypeParser(oid: number): (text: string) => unknown };
-  query_timeout?: number | undefined;
-}
+import type { ConditionalInsert, SqlConnection, Work } from './steps.js';
 
 export interface PostgresConnectionOptions {
   pool: PostgresPool;
@@ -47,8 +20,6 @@ export interface PostgresConnectionOptions {
   clock: DatabaseClock;
 }
 
-/** How long a connection may take, the wait for a free one of the pool included. */
-export const CONNECT_TIMEOUT_MS = 4000;
 /** By how much the driver waits longer than the server, whose word it is where the server can still give it. */
 const GRACE_MS = 500;
 /** How long a transaction whose process has gone silent keeps its locks. */
@@ -86,10 +57,19 @@ export function connectPostgres({
   statementTimeoutMs,
   clock,
 }: PostgresConnectionOptions): SqlConnection {
+  const db = new Kysely<Tables>({
+    dialect: {
+      createAdapter: () => new PostgresAdapter(),
+      createDriver: () => new DummyDriver(),
+      createIntrospector: (db) => new PostgresIntrospector(db),
+      createQueryCompiler: () => new PostgresQueryCompiler(),
+    },
+  });
   const statementOf = createStatements(schema, prepare);
   const deadlineMs = statementTimeoutMs + GRACE_MS;
   const begin = beginning('read write', statementTimeoutMs, BY_INDEX);
   const relaxed = `${begin}; set local synchronous_commit = off`;
+  const writing = { begin, timeoutMs: deadlineMs };
   const reading = { begin: beginning('read only', statementTimeoutMs), reads: true, timeoutMs: deadlineMs };
   const walking = {
     ...reading,
@@ -99,58 +79,11 @@ export function connectPostgres({
   pool.on('error', ignore);
   pool.on('connect', watch);
 
-  /** Has `use` work with a client, and gives that back if it is still in step with its server. */
-  async function withClient<T>(
-    timeoutMs: number | undefined,
-    use: (client: Session) => Promise<T>,
+  function inTransaction<T>(
+    { begin, reads = false, timeoutMs }: Transaction,
+    use: (session: Session, drive: Drive) => Promise<T>,
   ): Promise<T> {
-    const client = await connectWithin(pool);
-    watch(client);
-    let lost = false;
-    let after: Promise<unknown> | undefined;
-    /** Those that were sent and are not answered, each of which may take its time before the last has its own. */
-    let unanswered = 0;
-
-    async function query(text: string, values?: readonly unknown[], name?: string): Promise<unknown> {
-      unanswered += 1;
-      try {
-        return await client.query({
-          text,
-          ...(values && { values: withoutNul(values) }),
-          ...(name && { name }),
-          types: TYPES,
-          query_timeout: timeoutMs && timeoutMs * unanswered,
-        });
-      } catch (error) {
-        // What the server answers leaves the session as it was; after anything else nobody knows what it is at.
-        if (!isOfServer(error) || isOutdated(error)) lost = true;
-        throw error;
-      } finally {
-        unanswered -= 1;
-      }
-    }
-
-    try {
-      return await use({
-        pipelines: client.pipeline === true,
-        command: (text) => query(text),
-        async execute(shared, values) {
-          const { text, name } = statementOf(shared);
-          return (await query(text, values, name)) as Answer;
-        },
-        isLost: () => lost,
-        releaseAfter(promise) {
-          after = promise;
-        },
-      });
-    } finally {
-      if (after) void after.catch(ignore).then(() => client.release(lost));
-      else client.release(lost);
-    }
-  }
-
-  function transact<T>(work: Work<T>, { begin, reads = false, timeoutMs }: Transaction): Promise<T> {
-    return withClient(timeoutMs, async (session) => {
+    return withClient(pool, statementOf, timeoutMs, async (session) => {
       function ending(): Promise<unknown> {
         const committed = session.command('commit');
         if (!reads) return committed;
@@ -162,13 +95,30 @@ export function connectPostgres({
         let opening: Promise<unknown> | undefined;
         if (clock.isDue()) await measure(session, `${begin}; ${CLOCK}`);
         else opening = session.command(begin);
-        return await driveSteps(work(), session.execute, { opening, ending, pipelines: session.pipelines });
+        return await use(session, { opening, ending, pipelines: session.pipelines });
       } catch (error) {
         // A session that is lost ends with its transaction.
         if (!session.isLost()) await session.command('rollback').catch(ignore);
         throw error;
       }
     });
+  }
+
+  const transact = <T>(work: Work<T>, transaction: Transaction): Promise<T> =>
+    inTransaction(transaction, ({ execute }, drive) => driveSteps(work(), execute, drive));
+
+  async function insertIf({ condition, inserts, announcement }: ConditionalInsert): Promise<boolean> {
+    const compiled = condition.compile(db);
+    const { text, values } = insertIfStatement(compiled, inserts, announcement?.compile(db) ?? null);
+    try {
+      const { rows } = await inTransaction(writing, ({ execute }, drive) =>
+        driveStatement(() => execute(text, values), drive),
+      );
+      return rows.length > 0;
+    } catch (error) {
+      if (isTaken(error)) return false;
+      throw error;
+    }
   }
 
   async function measure(session: Pick<Session, 'command'>, text: string): Promise<void> {
@@ -178,18 +128,12 @@ export function connectPostgres({
   }
 
   return {
-    db: new Kysely<Tables>({
-      dialect: {
-        createAdapter: () => new PostgresAdapter(),
-        createDriver: () => new DummyDriver(),
-        createIntrospector: (db) => new PostgresIntrospector(db),
-        createQueryCompiler: () => new PostgresQueryCompiler(),
-      },
-    }),
+    db,
     // A transaction as well: elsewhere the server would not know for how long somebody waits for the answer.
     read: (work) => again(() => transact(work, reading)),
     walk: (work) => again(() => transact(work, walking)),
-    write: (work) => again(() => transact(work, { begin, timeoutMs: deadlineMs })),
+    write: (work) => again(() => transact(work, writing)),
+    insertIf: (given) => again(() => insertIf(given)),
     writeRelaxed: (work) => again(() => transact(work, { begin: relaxed, timeoutMs: deadlineMs })),
     migrate: (work) => again(() => transact(work, { begin: beginning('read write', 0, BY_INDEX) })),
     within: (transaction, use) =>
@@ -222,30 +166,6 @@ interface Transaction {
   timeoutMs?: number;
 }
 
-/** By whatever store: several may share a pool, and each opens more than once. */
-const watched = new WeakSet<PostgresClient>();
-
-/**
- * The process would end of a client that fails while nobody asks it anything, idle or between two statements. It has left
- * its pool by then, or the next statement tells. Those that the pool has already are met when they are used.
- */
-function watch(client?: PostgresClient): void {
-  if (!client || watched.has(client)) return;
-  watched.add(client);
-  client.on('error', ignore);
-}
-
-/** A client while it is used. */
-interface Session {
-  /** Whether it sends a statement before the one before is answered. */
-  readonly pipelines: boolean;
-  command(text: string): Promise<unknown>;
-  execute: Execute;
-  isLost(): boolean;
-  /** Keeps it for as long as this takes, though what it is used for is done. */
-  releaseAfter(promise: Promise<unknown>): void;
-}
-
 /** @param statementTimeoutMs 0 for none */
 function beginning(
   access: 'read write' | 'read only',
@@ -259,18 +179,6 @@ function beginning(
     'set local jit = off',
     ...settings,
   ].join('; ');
-}
-
-/**
- * A client of the pool; a pool of the application's may wait for a free one for ever. One that comes too late is given
- * back at once.
- */
-export function connectWithin(pool: PostgresPool): Promise<PostgresClient> {
-  const connecting = pool.connect();
-  return within(connecting, CONNECT_TIMEOUT_MS, () => {
-    connecting.then((client) => client.release(), ignore);
-    return new HookplaneError('STORE_UNAVAILABLE', 'No connection of the pool was free in time');
-  });
 }
 
 function disabled(way: string): string {

@@ -32,6 +32,11 @@ export function isConflict(error: unknown): boolean {
   return error instanceof TransactionConflict || /^40(001|P01)$/.test(String(read(error).code));
 }
 
+/** A row whose key another transaction has inserted in the meantime. */
+export function isTaken(error: unknown): boolean {
+  return read(error).code === '23505';
+}
+
 /** A statement that was prepared before a migration changed what it answers; a new connection prepares it anew. */
 export function isOutdated(error: unknown): boolean {
   return read(error).routine === 'RevalidateCachedQuery';

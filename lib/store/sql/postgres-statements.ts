@@ -1,13 +1,9 @@
 import { createHash } from 'node:crypto';
-import { type RawBuilder, sql } from 'kysely';
+import { type CompiledQuery, type RawBuilder, sql } from 'kysely';
 import type { Tables } from './schema.js';
 import type { BulkClaim, BulkInsert, BulkUpdate, ColumnKind, RowsOf } from './steps.js';
 
-const ARRAYS: Record<ColumnKind, string> = {
-  text: 'text[]',
-  integer: 'bigint[]',
-  real: 'double precision[]',
-};
+const SQL_TYPES: Record<ColumnKind, string> = { text: 'text', integer: 'bigint', real: 'double precision' };
 
 /** A record, so that none is forgotten. */
 const TABLES: Readonly<Record<keyof Tables, true>> = {
@@ -106,12 +102,51 @@ export function* insertStatements(inserts: readonly RowsOf[]): Generator<BulkSta
   yield { text: before.length > 0 ? `with ${before.join(', ')} ${last}` : last, values };
 }
 
-/** @param first how many parameters there are before */
-function insertStatement({ table, columns }: BulkInsert, rows: Rows, first = 0): BulkStatement {
-  const names = Object.keys(columns);
+/** Inserts rows where a query has one, and answers a row then, for which `announcement` is made as well. */
+export function insertIfStatement(
+  condition: CompiledQuery,
+  inserts: readonly RowsOf[],
+  announcement: CompiledQuery | null,
+): BulkStatement {
+  const values = [...condition.parameters];
+  const parts = [`condition as materialized (${condition.sql})`];
+  for (const { into, rows } of inserts) {
+    const statement = insertStatement(into, rows(), values.length, 'condition');
+    parts.push(`i${parts.length} as (${statement.text})`);
+    values.push(...statement.values);
+  }
+  let told = 'true';
+  if (announcement) {
+    const before = values.length;
+    told = `(${announcement.sql.replace(/\$(\d+)/g, (_, number) => `$${before + Number(number)}`)})`;
+    values.push(...announcement.parameters);
+  }
+  return { text: `with ${parts.join(', ')} select ${told} as inserted from condition`, values };
+}
+
+/**
+ * @param first how many parameters there are before
+ * @param beside what else it selects from
+ */
+function insertStatement(
+  { table, columns, constants = {} }: BulkInsert,
+  rows: Rows,
+  first = 0,
+  beside?: string,
+): BulkStatement {
+  const names = [...Object.keys(columns), ...Object.keys(constants)];
+  const into = `insert into ${table} (${names.map(quote).join(', ')}) select`;
+  const others = Object.values(constants);
+  const [row] = rows;
+  // A single row needs no arrays, which both sides would write and read.
+  if (row && rows.length === 1) {
+    const selected = [...parameters(columns, first), ...others].join(', ');
+    return { text: `${into} ${selected}${beside ? ` from ${beside}` : ''}`, values: [...row] };
+  }
+  const from = `${beside ? `${beside}, ` : ''}${unnest(columns, first)} as r`;
   return {
-    text: `insert into ${table} (${names.map(quote).join(', ')}) select * from ${unnest(columns, first)}`,
-    values: columnArrays(rows, names.length),
+    text: `${into} ${['r.*', ...others].join(', ')} from ${from}`,
+    values: columnArrays(rows, Object.keys(columns).length),
   };
 }
 
@@ -147,17 +182,24 @@ export function updateStatement(
 export function rowTable(rows: Rows, columns: Readonly<Record<string, ColumnKind>>): RawBuilder<unknown> {
   const kinds = Object.values(columns);
   const arrays = columnArrays(rows, kinds.length).map(
-    (array, index) => sql`${array}::${sql.raw(ARRAYS[kinds[index]!])}`,
+    (array, index) => sql`${array}::${sql.raw(`${SQL_TYPES[kinds[index]!]}[]`)}`,
   );
   const names = Object.keys(columns).map((name) => sql.ref(name));
   return sql`(select * from unnest(${sql.join(arrays)}) as t(${sql.join(names)}))`;
 }
 
 function unnest(columns: Readonly<Record<string, ColumnKind>> | readonly ColumnKind[], first = 0): string {
-  const casts = Object.values(columns).map(
-    (kind: ColumnKind, index) => `$${first + index + 1}::${ARRAYS[kind]}`,
+  return `unnest(${parameters(columns, first, '[]').join(', ')})`;
+}
+
+function parameters(
+  columns: Readonly<Record<string, ColumnKind>> | readonly ColumnKind[],
+  first: number,
+  suffix: '' | '[]' = '',
+): string[] {
+  return Object.values(columns).map(
+    (kind: ColumnKind, index) => `$${first + index + 1}::${SQL_TYPES[kind]}${suffix}`,
   );
-  return `unnest(${casts.join(', ')})`;
 }
 
 function columnArrays(rows: Rows, count: number): string[] {

@@ -10,7 +10,7 @@ export interface Answer {
 /** Runs one statement: its text as both databases share it, its values with a `$1` each. */
 export type Execute = (text: string, values: readonly unknown[]) => Promise<Answer>;
 
-interface Drive {
+export interface Drive {
   /** Waited for before anything is changed. */
   opening?: Promise<unknown> | undefined;
   /** Ends what the opening began, when all steps are made. */
@@ -66,6 +66,23 @@ export async function driveSteps<T>(
   return value;
 }
 
+/** Makes a transaction of one statement: where the driver pipelines, all of it is sent at once. */
+export async function driveStatement(
+  statement: () => Promise<Answer>,
+  { opening, ending, pipelines = false }: Drive,
+): Promise<Answer> {
+  const all = [() => opening, statement, ending];
+  const sent: (Promise<unknown> | undefined)[] = [];
+  for (const begin of all) {
+    const answer = begin?.();
+    answer?.catch(() => {});
+    sent.push(answer);
+    if (!pipelines) await answer;
+  }
+  const [, answer] = await inOrder(sent);
+  return answer as Answer;
+}
+
 /** How many statements of it change rows. */
 function statementsThatChange(operation: Operation): number {
   switch (operation.kind) {
@@ -91,8 +108,8 @@ function onlyReads(operation: Operation): boolean {
 }
 
 /** What was sent first fails first: the others, though they may be told sooner, follow from it. */
-async function inOrder(sent: readonly Promise<unknown>[]): Promise<unknown[]> {
-  for (const each of sent) each.catch(() => {});
+async function inOrder(sent: readonly (Promise<unknown> | undefined)[]): Promise<unknown[]> {
+  for (const each of sent) each?.catch(() => {});
   const answers: unknown[] = [];
   for (const each of sent) answers.push(await each);
   return answers;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
-import { connectWithin, type PostgresClient, type PostgresPool } from './postgres-connection.js';
+import { connectWithin, type PostgresClient, type PostgresPool } from './postgres-client.js';
 
 const MAX_BACKOFF_MS = 30_000;
 /** How often it is made sure that the connection still answers: one that is half open would be silent for ever. */

@@ -58,10 +58,11 @@ export function sqliteStatements(database: BetterSqlite3Database): SqliteStateme
 
   // One prepared statement, run for each row: several times quicker than one statement over a JSON array, which
   // parses each row once for every column.
-  function insert({ into: { table, columns }, rows }: RowsOf): void {
-    const names = Object.keys(columns);
+  function insert({ into: { table, columns, constants = {} }, rows }: RowsOf): void {
+    const names = [...Object.keys(columns), ...Object.keys(constants)];
+    const values = [...Object.keys(columns).map(() => '?'), ...Object.values(constants)];
     const { statement } = prepare(
-      `insert into ${table} (${names.map(quote).join(', ')}) values (${names.map(() => '?').join(', ')})`,
+      `insert into ${table} (${names.map(quote).join(', ')}) values (${values.join(', ')})`,
     );
     for (const row of rows()) statement.run(row);
   }

@@ -6,6 +6,8 @@ export type ColumnKind = 'text' | 'integer' | 'real';
 export interface BulkInsert {
   table: keyof Tables;
   columns: Readonly<Record<string, ColumnKind>>;
+  /** Columns that have the same in all rows, in SQL. */
+  constants?: Readonly<Record<string, string>>;
 }
 
 /** An insert that passes over rows whose key is taken, in the table or by a row before. */
@@ -33,6 +35,15 @@ export interface RowsOf {
   count: number;
   /** Made when they are inserted: of many, those of one table while the database inserts those of another. */
   rows(): Rows;
+}
+
+/** Rows that are inserted only if something holds at that moment. */
+export interface ConditionalInsert {
+  /** Selects a row if it does. */
+  condition: RawBuilder<unknown>;
+  inserts: readonly RowsOf[];
+  /** A `select` that is made as well if it does. */
+  announcement: RawBuilder<unknown> | null;
 }
 
 /** What a database is asked to do next. */
@@ -144,6 +155,13 @@ export interface SqlConnection {
   write<T>(work: Work<T>): Promise<T>;
   /** In one transaction that a power failure, but nothing less, may undo: for what is safe to do twice. */
   writeRelaxed<T>(work: Work<T>): Promise<T>;
+  /**
+   * In one transaction of one statement, which is sent with its beginning and its end: one round trip. Absent where the
+   * steps of a transaction cost none.
+   * @returns false where the condition does not hold, or another transaction has inserted one of the rows: nothing is
+   * inserted then
+   */
+  insertIf?(given: ConditionalInsert): Promise<boolean>;
   /** In one transaction that may take as long as it needs. */
   migrate<T>(work: Work<T>): Promise<T>;
   /**
