@@ -25,5 +25,8 @@ export const WORKER = {
 /** What is to be said is told to the campaign, and by the ledger. */
 export const SILENT = { error() {}, warn() {}, info() {}, debug() {} };
 
-/** What a worker may have asked for without having recorded the answer. */
-export const MOST_UNSETTLED = 2 * WORKER.concurrency;
+/**
+ * What a worker may have asked for without having recorded the answer: what is under way, what has ended since its last
+ * turn began, and what that turn settles, each as many at most.
+ */
+export const MOST_UNSETTLED = 3 * WORKER.concurrency;
