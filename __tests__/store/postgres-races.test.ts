@@ -1,3 +1,4 @@
+import { Pool, type PoolClient } from 'pg';
 import { bucketTokens } from '../../lib/model/rate-limit.js';
 import { postgresStore } from '../../lib/store/postgres.js';
 import type { Lane, LeasedDelivery, NewMessage, Shares, Store } from '../../lib/store/store.js';
@@ -249,6 +250,66 @@ describe.each(WAYS)('sends %s', (_which, isChosen) => {
     expect(await sent).toMatchObject([{ outcome: 'stored' }]);
     expect(await two.rows('tenants')).toMatchObject([{ id: 'acme' }]);
   });
+});
+
+test('a send that is broken off by a deadlock is made again', async () => {
+  const two = await openTwo();
+  await prepare(two, ['a', 'b']);
+  const lock = (id: string) =>
+    database.query(`select from ${two.schema}.hookplane_tenants where id = '${id}' for update`);
+  await database.query('begin');
+  await lock('b');
+  const messages = ['a', 'b'].map((tenantId) => newMessage([], { tenantId, owedTo: () => [] }));
+  const sent = two.first.messages.insert(messages, false);
+  await waitingForLock();
+  // The send waited first, so it is the one that finds out, after a second.
+  await lock('a');
+  await database.query('commit');
+  expect(await sent).toMatchObject([{ outcome: 'stored' }, { outcome: 'stored' }]);
+  expect(await two.rows('messages')).toHaveLength(6);
+});
+
+test('an endpoint that is given a limit while a send reads it is not leased by later ones, which expect it to be open', async () => {
+  const schema = `race_${++schemas}`;
+  let beforeRead: (() => Promise<unknown>) | undefined;
+  const pool = new Pool({ connectionString: database.url, ...{ pipeline: true } });
+  pool.on('connect', (client: PoolClient) => {
+    const query = client.query.bind(client) as (...given: unknown[]) => Promise<unknown>;
+    client.query = (async (given: { text: string }) => {
+      const work = given.text.includes('secret_expires_at') ? beforeRead : undefined;
+      if (work) {
+        beforeRead = undefined;
+        await work();
+      }
+      return query(given);
+    }) as never;
+  });
+  const store = postgresStore({ pool, schema, listen: false });
+  const other = postgresStore({ connectionString: database.url, schema, listen: false });
+  onCleanUp('test', 'sender', async () => {
+    await Promise.all([store.close(), other.close()]);
+    await pool.end();
+  });
+  await store.open();
+  await other.open();
+  const { id } = await addEndpoint(other, { tenantId: 'acme' });
+  const send = async () => {
+    const message = newMessage([], {
+      tenantId: 'acme',
+      owedTo: (ofTenant) => ofTenant.map((each) => each.id),
+    });
+    const asked = { owner: 'worker', now: T0, leaseMs: 60_000, most: 9, share: each() };
+    const [inserted] = await store.messages.insert([message], false, asked);
+    const leased = inserted?.outcome === 'stored' ? inserted.leased : [];
+    for (const one of leased) await settle(store, [settlementOf(one)]);
+    return leased.length;
+  };
+  expect(await send()).toBe(1);
+  await other.endpoints.update(undefined, id, { description: 'changed' }, T0);
+  beforeRead = () => other.endpoints.update(undefined, id, { maxInFlight: 1 }, T0);
+  await send();
+  expect(beforeRead).toBeUndefined();
+  expect(await send()).toBe(0);
 });
 
 /** Waits until one transaction of this database waits for another. */

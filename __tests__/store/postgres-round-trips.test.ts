@@ -1,7 +1,15 @@
 import { Pool, type PoolClient } from 'pg';
 import { postgresStore } from '../../lib/store/postgres.js';
 import type { NewMessage, Store } from '../../lib/store/store.js';
-import { addEndpoint, each, LEASE_MS, newMessage, T0 } from '../contracts/store/fixtures.js';
+import {
+  addEndpoint,
+  each,
+  LEASE_MS,
+  newMessage,
+  positionAt,
+  T0,
+  turn,
+} from '../contracts/store/fixtures.js';
 import { onCleanUp } from '../support/clean-up.js';
 import { createDatabase } from '../support/postgres/database.js';
 import { waitFor } from '../support/wait-for.js';
@@ -14,6 +22,8 @@ async function counted(pipeline: boolean) {
   pool.on('connect', (client: PoolClient) => {
     const query = client.query.bind(client) as (...given: unknown[]) => Promise<unknown>;
     client.query = ((...given: unknown[]) => {
+      // Every few seconds the clock of the database is asked for as well.
+      if ((given[0] as { text?: string }).text?.includes('clock_timestamp')) return query(...given);
       if (counts.unanswered === 0) counts.trips += 1;
       counts.unanswered += 1;
       return query(...given).finally(() => {
@@ -90,6 +100,28 @@ test('a leased send takes two where its lane is known to have something due', as
   };
   expect(await leased()).toBe(0);
   expect(await tripsOf([toAll('acme')], LEASE)).toBe(2);
+});
+
+test('a leased send takes two for as long as its endpoint fails', async () => {
+  const { store, tripsOf } = await openCounted(true);
+  const list = { tenant: 'acme', status: undefined, after: null, limit: 1 };
+  const [endpoint] = (await store.endpoints.list(list)).rows;
+  const failing = { endpointId: endpoint!.id, url: endpoint!.url, failedAt: T0 };
+  await turn(store, {
+    news: [{ ...failing, slowUntil: null, slowStep: 0, pause: null, succeeded: false }],
+  });
+  // The first finds out.
+  expect(await tripsOf([toAll('acme')], LEASE)).toBe(3);
+  expect(await tripsOf([toAll('acme')], LEASE)).toBe(2);
+});
+
+test('a send to a tenant that was deleted and made anew takes one', async () => {
+  const { store, tripsOf } = await openCounted(true);
+  await store.tenants.delete('acme', positionAt(T0 - 1));
+  await addEndpoint(store, { tenantId: 'acme' });
+  const later = () => [toAll('acme', { createdAt: T0 + 1 })];
+  await tripsOf(later());
+  expect(await tripsOf(later())).toBe(1);
 });
 
 test('what names its endpoints itself takes two, as hooks do, and many messages three', async () => {

@@ -208,6 +208,21 @@ describe('a send in a transaction', () => {
     expect((await scope.audit.list()).entries).toMatchObject([{ operation: 'send', actor: { id: 'ada' } }]);
   });
 
+  test('hands an executor texts and nulls, as it is told', async () => {
+    const kinds = new Set<string>();
+    await opened.transact(async (transaction) => {
+      const client = transaction as { query(text: string, values: unknown[]): Promise<{ rows: object[] }> };
+      const executor = {
+        async execute(text: string, params: (string | null)[]) {
+          for (const param of params) kinds.add(param === null ? 'null' : typeof param);
+          return (await client.query(text, params)).rows;
+        },
+      };
+      await sender.send({ type: 'a', data: 1, tenantId: 'texts' }, { transaction: executor });
+    });
+    expect([...kinds].sort()).toEqual(['null', 'string']);
+  });
+
   test('asks the hooks', async () => {
     await opened.transact(async (transaction) => {
       const sent = await sender.send({ type: 'a', data: 'nobody' }, { transaction });

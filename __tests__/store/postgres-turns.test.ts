@@ -92,7 +92,10 @@ describe('a turn that settles and leases at the same time', () => {
   });
 });
 
-test('a send whose answer is lost gives back what it has leased', async () => {
+test.each([
+  ['', false],
+  [' that is like the one before', true],
+])('a send%s whose answer is lost gives back what it has leased', async (_which, isAgain) => {
   const { url } = await createDatabase();
   const pool = new Pool({ connectionString: url });
   let isLost = false;
@@ -121,8 +124,10 @@ test('a send whose answer is lost gives back what it has leased', async () => {
   onCleanUp('test', 'sender', () => store.close().then(() => pool.end()));
   await store.open();
   const { id } = await addEndpoint(store);
-  isLost = true;
   const asked = { owner: 'worker', now: T0, leaseMs: LEASE_MS, most: 1, share: each() };
-  await expect(store.messages.insert([newMessage([id])], false, asked)).rejects.toThrow();
+  const message = () => newMessage([], { owedTo: isAgain ? () => [id] : [id] });
+  await store.messages.insert([message()], false, asked);
+  isLost = true;
+  await expect(store.messages.insert([message()], false, asked)).rejects.toThrow();
   await eventually(async () => expect(await lease(store, { owner: 'other' })).toHaveLength(1));
 });

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { type FileHandle, mkdir, open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { sqliteStore } from '../../lib/store/sqlite.js';
 import type { Store } from '../../lib/store/store.js';
@@ -265,11 +266,17 @@ describe('a write', () => {
     const opened = await openStore();
     const flush = await watchFlushes();
     const forward = holdClock();
-    for (let sent = 0; sent < 40; sent++) await opened.send();
+    async function send(): Promise<void> {
+      await opened.send();
+      // The next one is in another turn of the event loop.
+      await setImmediate();
+    }
+    for (let sent = 0; sent < 40; sent++) await send();
     commits.length = 0;
     flush.mockClear();
     return {
       ...opened,
+      send,
       commits,
       flush,
       forward,
@@ -356,6 +363,34 @@ describe('a write', () => {
     for (let sent = 0; sent < 3; sent++) await send();
     expect(commits).toEqual(['durable', 'durable', 'durable']);
     expect(flush).not.toHaveBeenCalled();
+  });
+
+  test('waits for it itself once in a turn of the event loop: what comes with it shares a flush', async () => {
+    const { send, commits, flush } = await openQuickStore();
+    await Promise.all([send(), send(), send()]);
+    expect(commits).toEqual(['durable', 'relaxed', 'relaxed']);
+    expect(flush.mock.calls.length).toBeLessThanOrEqual(2);
+    await send();
+    expect(commits.at(-1)).toBe('durable');
+  });
+
+  test('shares the next flush where one is under way, however quick the disk is', async () => {
+    const { send, commits, flush } = await openQuickStore();
+    let letGo = () => {};
+    flush.mockImplementationOnce(
+      () =>
+        new Promise<void>((resolve) => {
+          letGo = resolve;
+        }),
+    );
+    const first = Promise.all([send(), send()]);
+    await eventually(() => expect(flush).toHaveBeenCalledTimes(1));
+    await setImmediate();
+    const next = send();
+    await eventually(() => expect(commits).toHaveLength(3));
+    expect(commits.at(-1)).toBe('relaxed');
+    letGo();
+    await Promise.all([first, next]);
   });
 
   test('has a thread wait again where the disk has become slow, and goes on itself after one slow commit', async () => {

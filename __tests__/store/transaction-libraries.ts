@@ -81,7 +81,7 @@ export const LIBRARIES: Record<string, (url: string) => Opened | Promise<Opened>
   'another library': (url) => {
     const pool = poolOf(url);
     const executorOf = (client: Pick<Pool, 'query'>) => ({
-      execute: async (text: string, params: string[]) => (await client.query(text, params)).rows,
+      execute: async (text: string, params: (string | null)[]) => (await client.query(text, params)).rows,
     });
     return {
       transact: (work) => transactBy(pool, (client, run) => work(executorOf(client as never), run)),

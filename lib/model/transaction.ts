@@ -1,12 +1,12 @@
 /** Runs statements in a transaction of PostgreSQL that is open, for a library that is not known here. */
 export interface TransactionExecutor {
-  /** Runs one statement that has `$1` and so on for the texts in `params`; answers its rows, by the names of columns. */
-  execute(sql: string, params: string[]): PromiseLike<readonly object[]>;
+  /** Runs one statement that has `$1` and so on for those in `params`, texts or null; answers its rows, by the names of columns. */
+  execute(sql: string, params: (string | null)[]): PromiseLike<readonly object[]>;
 }
 
 /** What is used of a client of `pg`, and of an `EntityManager` or `QueryRunner` of TypeORM. A pool is none. */
 interface QueryingTransaction {
-  query(text: string, values: string[]): PromiseLike<unknown>;
+  query(text: string, values: (string | null)[]): PromiseLike<unknown>;
   totalCount?: never;
 }
 
@@ -17,7 +17,7 @@ interface KyselyTransaction {
 
 interface KnexTransaction {
   isCompleted(): boolean;
-  raw(sql: string, bindings: string[]): PromiseLike<unknown>;
+  raw(sql: string, bindings: (string | null)[]): PromiseLike<unknown>;
 }
 
 interface DrizzleTransaction {
@@ -27,7 +27,7 @@ interface DrizzleTransaction {
 }
 
 interface PrismaTransaction {
-  $queryRawUnsafe(query: string, ...values: string[]): PromiseLike<unknown>;
+  $queryRawUnsafe(query: string, ...values: (string | null)[]): PromiseLike<unknown>;
 }
 
 /**

@@ -63,6 +63,8 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
         // Of several processes that find an empty file at once, all but one are refused the switch without any wait.
         await createWhenUnlocked(LOCK_TIMEOUT_MS)(() => database.pragma('journal_mode = WAL'));
         database.pragma(`synchronous = ${synchronous}`);
+        // On macOS SQLite would else be content with less than the disk (a file of the application's is flushed by Node.js).
+        if (!keepOpen) database.pragma('fullfsync = on');
         // A page that changes often is copied into the database once in 16 MB of log instead of once in 4.
         database.pragma('wal_autocheckpoint = 4000');
       } catch (error) {

@@ -163,6 +163,13 @@ export function sendAgainContract(store: () => Store): void {
     expect(endpointsOf(sent)).toEqual([b.id]);
   });
 
+  test('of an endpoint that had a limit from the start nothing is leased, sent to before or not', async () => {
+    await addEndpoint(store(), { tenantId: 'acme', maxInFlight: 9 });
+    await store().messages.insert([toAll()], false);
+    for (const one of await lease(store())) await settle(store(), [settlementOf(one)]);
+    expect((await send([toAll()])).leased).toEqual([]);
+  });
+
   test('of a tenant that has a rate limit since nothing is leased', async () => {
     await prepare();
     await store().tenants.set('acme', { rateLimit: { perSecond: 1, burst: 9 } }, T0);

@@ -14,7 +14,7 @@ export interface SqlContext {
   /** In one transaction, durable when it returns. */
   write: Run;
   /** Inserts rows in one round trip: see `SqlConnection`. Where there is no such way, it inserts nothing. */
-  insertIf(given: ConditionalInsert): Promise<boolean>;
+  insertIf(given: ConditionalInsert, onSend: () => void): Promise<boolean>;
   /** In one transaction that a power failure, but nothing less, may undo: for what is safe to do twice. */
   writeRelaxed: Run;
 }

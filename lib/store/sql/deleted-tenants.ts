@@ -130,9 +130,13 @@ export function* deletionsOf(
   return deletions;
 }
 
-/** Holds where none of these tenants was deleted of late. */
-export function wereKept(dialect: SqlDialect, tenantIds: Iterable<string>): RawBuilder<boolean> {
-  return sql`not exists (select 1 from ${deletedOf(dialect, [...tenantIds].map(hashOf))})`;
+/** Holds where none of these tenants was deleted at `since` or after it, as far as that is kept. */
+export function wereKept(
+  dialect: SqlDialect,
+  tenantIds: readonly string[],
+  since: number,
+): RawBuilder<boolean> {
+  return sql`not exists (select 1 from ${deletedOf(dialect, tenantIds.map(hashOf))} where x.at >= ${since})`;
 }
 
 /** What is kept of tenants that were deleted, as `x`. */

@@ -16,7 +16,10 @@ export interface KnownEndpoint {
   endpoint: Endpoint;
   /** The newest first, with those that have expired since they were read. */
   secrets: readonly LiveSecret[];
-  /** Whether its lane was open when a send looked the last time. */
+  /**
+   * Whether its lane was open, and nothing failed, when a send looked the last time, maybe at another revision: a guess
+   * what to expect.
+   */
   wasOpen: boolean;
 }
 
@@ -40,7 +43,7 @@ export interface EndpointCache {
   ): Steps<Map<string, KnownEndpoint>>;
   /** A tenant's as they were the last time, without asking; undefined where that is not known. */
   lastOf(tenantId: string | null): KnownList | undefined;
-  /** Remembers whether the lanes of endpoints are open, as a send has found them. */
+  /** Remembers how a send has found the lanes of endpoints. */
   noteLanes(endpointIds: Iterable<string>, isOpen: (endpointId: string) => boolean): void;
   /** By tenant, the same array as the last time where none of them has changed. */
   ofTenants(

@@ -55,12 +55,12 @@ export function expectedInsert(
   const leasing = lease && owed <= lease.most ? lease : undefined;
   const chosen = new Set(messages.flatMap(({ endpointIds }) => endpointIds));
   const lanes = known.filter(({ endpoint }) => chosen.has(endpoint.id));
-  if (leasing && lanes.some(({ wasOpen }) => !wasOpen)) return null;
+  if (leasing && !lanes.every(mayBeOpen)) return null;
   const leases = leasing ? leasesOf(messages, lanes, leasing) : NO_LEASES;
   const { rows, isDue } = rowsOfMessages(messages, leases, leasing);
   const conditions = [
     areUnchanged(dialect, tenantIds, known),
-    areThere(dialect, [...new Set(tenantsOf(given))]),
+    areThere(dialect, given),
     keys.areFree,
     ...(leasing ? [areOpen(dialect, [...chosen], leasing.now)] : []),
   ];
@@ -70,6 +70,11 @@ export function expectedInsert(
     announcement: (isDue && dialect.announceDue?.(false)) || null,
     inserted: messages.map((message) => storedMessage(message, leases)),
   };
+}
+
+/** Limits of its own are known by its revision, which the condition names. */
+function mayBeOpen({ endpoint, wasOpen }: KnownEndpoint): boolean {
+  return wasOpen && endpoint.rateLimit === null && endpoint.maxInFlight === null;
 }
 
 function leasesOf(
@@ -101,9 +106,11 @@ function areUnchanged(
     = ${known.length} from (${revisionsOf(dialect, tenantIds)}) as e)`;
 }
 
-/** Holds while the tenants are there, and have not been others of the same names of late; they stay until the transaction ends. */
-function areThere(dialect: SqlDialect, tenantIds: readonly string[]): RawBuilder<boolean> {
+/** Holds while the tenants are there, and none was deleted since its messages were made; they stay until the transaction ends. */
+function areThere(dialect: SqlDialect, given: readonly NewMessage[]): RawBuilder<boolean> {
+  const tenantIds = [...new Set(tenantsOf(given))];
   if (tenantIds.length === 0) return sql`true`;
+  const first = Math.min(...given.map(({ createdAt }) => createdAt));
   return sql`(select count(*) from (${heldTenants(dialect, tenantIds)}) as h) = ${tenantIds.length}
-    and ${wereKept(dialect, tenantIds)}`;
+    and ${wereKept(dialect, tenantIds, first)}`;
 }

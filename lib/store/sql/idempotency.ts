@@ -112,7 +112,7 @@ function toRow({ message }: Keyed): unknown[] {
 
 /**
  * The keys of messages as rows to insert, and what holds while all of them are free; null where two messages have the same
- * one.
+ * one. The unique constraint decides, but what it refuses is an error in the server's log.
  */
 export function freeKeys(
   dialect: SqlDialect,

@@ -71,7 +71,9 @@ export function* route(
   const gone = new Set([...lookedAt.gone, ...more.gone]);
   const open = [...lookedAt.open, ...more.open];
   if (looking) {
-    const ids = new Set(open.map(({ endpointId }) => endpointId));
+    // Of one that fails a lease says since when: that is read.
+    const well = open.filter(({ failingSince }) => failingSince === null);
+    const ids = new Set(well.map(({ endpointId }) => endpointId));
     endpointCache.noteLanes([...looked, ...others], (id) => ids.has(id));
   }
   const isThere = (id: string) => !gone.has(id);

@@ -21,15 +21,18 @@ export function messageStore(context: SqlContext): MessageStore {
       try {
         const expected = dialect.concurrent ? expectedInsert(context, messages, lease) : null;
         if (expected) {
-          inserted = expected.inserted;
-          if (await insertIf(expected)) return inserted;
+          const onSend = () => {
+            inserted = expected.inserted;
+          };
+          if (await insertIf(expected, onSend)) return inserted;
         }
         return await write(function* (db) {
           inserted = yield* insertMessages(db, context, messages, { allOrNone, lease });
           return inserted;
         });
       } catch (error) {
-        // They may be stored all the same, and nobody will be told of these leases: others take them up at once.
+        // They may be stored all the same, and nobody will be told of these leases: others take them up at once, or when
+        // they are over, where a server that waited for a lock stores them after this.
         const leased = inserted.flatMap((result) => (result.outcome === 'stored' ? result.leased : []));
         if (lease && leased.length > 0)
           void writeRelaxed((db) => release(db, dialect, lease.owner, leased)).catch(() => {});

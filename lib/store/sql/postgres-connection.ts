@@ -107,12 +107,18 @@ export function connectPostgres({
   const transact = <T>(work: Work<T>, transaction: Transaction): Promise<T> =>
     inTransaction(transaction, ({ execute }, drive) => driveSteps(work(), execute, drive));
 
-  async function insertIf({ condition, inserts, announcement }: ConditionalInsert): Promise<boolean> {
+  async function insertIf(
+    { condition, inserts, announcement }: ConditionalInsert,
+    onSend: () => void,
+  ): Promise<boolean> {
     const compiled = condition.compile(db);
     const { text, values } = insertIfStatement(compiled, inserts, announcement?.compile(db) ?? null);
     try {
       const { rows } = await inTransaction(writing, ({ execute }, drive) =>
-        driveStatement(() => execute(text, values), drive),
+        driveStatement(() => {
+          onSend();
+          return execute(text, values);
+        }, drive),
       );
       return rows.length > 0;
     } catch (error) {
@@ -133,7 +139,7 @@ export function connectPostgres({
     read: (work) => again(() => transact(work, reading)),
     walk: (work) => again(() => transact(work, walking)),
     write: (work) => again(() => transact(work, writing)),
-    insertIf: (given) => again(() => insertIf(given)),
+    insertIf: (given, onSend) => again(() => insertIf(given, onSend)),
     writeRelaxed: (work) => again(() => transact(work, { begin: relaxed, timeoutMs: deadlineMs })),
     migrate: (work) => again(() => transact(work, { begin: beginning('read write', 0, BY_INDEX) })),
     within: (transaction, use) =>

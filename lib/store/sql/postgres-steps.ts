@@ -73,8 +73,8 @@ export async function driveStatement(
 ): Promise<Answer> {
   const all = [() => opening, statement, ending];
   const sent: (Promise<unknown> | undefined)[] = [];
-  for (const begin of all) {
-    const answer = begin?.();
+  for (const send of all) {
+    const answer = send?.();
     answer?.catch(() => {});
     sent.push(answer);
     if (!pipelines) await answer;

@@ -20,7 +20,7 @@ export function withinSavepoint(schema: string): Within {
 
   /**
    * Libraries and applications write and read values each in a way of their own: arrays by their type, 64-bit integers as
-   * text, names of columns in camel case. Values are therefore handed over as texts, and rows are asked for as one text of
+   * text, names of columns in camel case. Values are therefore handed over as texts, or null, and rows are asked for as one text of
    * JSON, which all of them leave as it is.
    */
   function executeBy(ask: Ask): Execute {
@@ -29,7 +29,8 @@ export function withinSavepoint(schema: string): Within {
       const hasRows = /^\s*select\b|\breturning\b/.test(text);
       const asked = hasRows ? `with t as (${text}) select json_agg(t)::text as rows from t` : text;
       try {
-        const answer = await ask(asked, withoutNul(given) as string[]);
+        const texts = withoutNul(given).map((value) => (value === null ? null : String(value)));
+        const answer = await ask(asked, texts);
         const [row] = Array.isArray(answer) ? answer : (answer as Answer).rows;
         return { rows: (hasRows && JSON.parse(Object.values(row)[0] as string)) || [], rowCount: null };
       } catch (error) {
@@ -60,16 +61,16 @@ export function withinSavepoint(schema: string): Within {
 }
 
 /** Runs a statement by the application's library: answers its rows, or an object that has them. */
-type Ask = (text: string, values: string[]) => Promise<unknown>;
+type Ask = (text: string, values: (string | null)[]) => Promise<unknown>;
 
 /** Of the libraries, the method that each of them has alone, or shares with those whose method is called alike. */
 interface Libraries {
-  $queryRawUnsafe(text: string, ...values: string[]): unknown;
+  $queryRawUnsafe(text: string, ...values: (string | null)[]): unknown;
   withoutPlugins(): { executeQuery(query: CompiledQuery): unknown };
-  raw(text: string, bindings: string[]): unknown;
-  execute(text: string, params: string[]): unknown;
-  execute(query: { getSQL(): { toQuery(): { sql: string; params: string[] } } }): unknown;
-  query(text: string, values: string[]): unknown;
+  raw(text: string, bindings: (string | null)[]): unknown;
+  execute(text: string, params: (string | null)[]): unknown;
+  execute(query: { getSQL(): { toQuery(): { sql: string; params: (string | null)[] } } }): unknown;
+  query(text: string, values: (string | null)[]): unknown;
   _: object;
 }
 
@@ -96,11 +97,11 @@ function askOf(transaction: unknown): Ask {
 }
 
 /** Knex has a `?` for each value, in their order, where PostgreSQL has its number. */
-function withQuestionMarks(text: string, values: readonly string[]): [string, string[]] {
-  const bindings: string[] = [];
+function withQuestionMarks(text: string, values: readonly (string | null)[]): [string, (string | null)[]] {
+  const bindings: (string | null)[] = [];
   const sql = text.replace(/\?|\$(\d+)/g, (mark, number) => {
     if (mark === '?') return '\\?';
-    bindings.push(values[number - 1]!);
+    bindings.push(values[number - 1] ?? null);
     return '?';
   });
   return [sql, bindings];

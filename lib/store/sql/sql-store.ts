@@ -58,7 +58,7 @@ export function createSqlStore(options: SqlStoreOptions): Store {
     read: (steps) => run((opened) => opened.read(() => steps(opened.db))),
     walk: (steps) => run((opened) => opened.walk(() => steps(opened.db))),
     write: (steps) => run((opened) => opened.write(() => steps(opened.db))),
-    insertIf: (given) => run(async (opened) => (await opened.insertIf?.(given)) ?? false),
+    insertIf: (given, onSend) => run(async (opened) => (await opened.insertIf?.(given, onSend)) ?? false),
     writeRelaxed: (steps) => run((opened) => opened.writeRelaxed(() => steps(opened.db))),
   };
 

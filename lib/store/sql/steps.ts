@@ -158,10 +158,11 @@ export interface SqlConnection {
   /**
    * In one transaction of one statement, which is sent with its beginning and its end: one round trip. Absent where the
    * steps of a transaction cost none.
+   * @param onSend called before it is sent: from there on it may be made, though it is told to have failed
    * @returns false where the condition does not hold, or another transaction has inserted one of the rows: nothing is
    * inserted then
    */
-  insertIf?(given: ConditionalInsert): Promise<boolean>;
+  insertIf?(given: ConditionalInsert, onSend: () => void): Promise<boolean>;
   /** In one transaction that may take as long as it needs. */
   migrate<T>(work: Work<T>): Promise<T>;
   /**

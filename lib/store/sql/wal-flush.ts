@@ -8,7 +8,7 @@ const COUNTED_MS = 2;
 const SHARE_OF_LAST = 1 / 16;
 
 export interface WalFlush {
-  /** Whether a commit may wait for the disk itself. */
+  /** Whether a commit may wait for the disk itself: one in each turn of the event loop, what comes with it shares a flush. */
   isQuick(): boolean;
   /** Runs a commit that waits for the disk itself. */
   watch(commit: () => unknown): void;
@@ -30,6 +30,7 @@ export function createWalFlush(file: string, checkpoint: () => boolean): WalFlus
   /** A system tells of a failed flush once, and takes the next one for done though earlier pages are missing. */
   let torn = false;
   let usualMs = COUNTED_MS;
+  let isFirstOfTurn = true;
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
 
@@ -73,8 +74,12 @@ export function createWalFlush(file: string, checkpoint: () => boolean): WalFlus
   }
 
   return {
-    isQuick: () => usualMs < QUICK_MS && !running && !torn,
+    isQuick: () => usualMs < QUICK_MS && isFirstOfTurn && !running && !torn,
     watch(commit) {
+      isFirstOfTurn = false;
+      setImmediate(() => {
+        isFirstOfTurn = true;
+      });
       const start = performance.now();
       try {
         commit();
