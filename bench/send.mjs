@@ -130,7 +130,7 @@ export async function run() {
       found[way] = await rounds(ROUNDS, Object.fromEntries(contenders));
     }
     say(
-      `## Send\n\nDurable messages a second, 1 KiB, one delivery each; medians of ${ROUNDS} rounds, and the share of the inserts by hand.\n`,
+      `## Send\n\nDurable messages a second, 1 KiB, one delivery each; medians of ${ROUNDS} rounds, and the share of the inserts by hand. As many are sent before in each round.\n`,
     );
     const cell = (way, name) => {
       const [limit] = Object.keys(CONTENDERS).filter((each) => each.endsWith(name.split(', ')[1]));
