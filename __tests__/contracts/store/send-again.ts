@@ -106,6 +106,17 @@ export function sendAgainContract(store: () => Store): void {
     expect(await lease(store())).toHaveLength(2);
   });
 
+  test('each of many messages chooses once', async () => {
+    await prepare();
+    let asked = 0;
+    const owedTo = (ofTenant: readonly Endpoint[]) => {
+      asked += 1;
+      return ofTenant.map(({ id }) => id);
+    };
+    await send(Array.from({ length: 100 }, () => toAll({ owedTo })));
+    expect(asked).toBe(100);
+  });
+
   test('what is owed to nobody is unrouted', async () => {
     await prepare();
     const given = toAll({ owedTo: () => [] });

@@ -4,11 +4,11 @@ import type { SqlContext } from './context.js';
 import { wereKept } from './deleted-tenants.js';
 import { areOpen, openLane } from './due-lanes.js';
 import type { SqlDialect } from './dialect.js';
-import { type KnownEndpoint, revisionsOf } from './endpoint-cache.js';
+import { type KnownEndpoint, type KnownList, revisionsOf } from './endpoint-cache.js';
 import { freeKeys } from './idempotency.js';
 import { targetOf } from './lease.js';
 import { heldTenants } from './locks.js';
-import { createChoice, tenantsOf } from './message-routing.js';
+import { tenantsOf } from './message-routing.js';
 import { rowsOfMessages, storedMessage } from './message-rows.js';
 import type { RoutedMessage } from './rows.js';
 import { leaseMessages, type Leases, NO_LEASES, quotasOf } from './send-lease.js';
@@ -33,22 +33,19 @@ export function expectedInsert(
   given: readonly NewMessage[],
   lease: SendLease | undefined,
 ): ExpectedInsert | null {
-  // Those that hooks have chosen may have been deleted since.
-  if (given.some(({ owedTo }) => typeof owedTo !== 'function')) return null;
-  const tenantIds = new Set(given.map(({ tenantId }) => tenantId));
-  const known: KnownEndpoint[] = [];
-  for (const tenantId of tenantIds) {
-    const list = endpointCache.lastOf(tenantId);
-    if (!list) return null;
-    known.push(...list.known);
+  if (given.length > MOST) return null;
+  const lists = new Set<KnownList>();
+  const messages: RoutedMessage[] = [];
+  for (const message of given) {
+    const list = endpointCache.lastOf(message.tenantId);
+    // Those that hooks have chosen may have been deleted since.
+    if (!list || typeof message.owedTo !== 'function') return null;
+    lists.add(list);
+    messages.push({ ...message, endpointIds: message.owedTo(list.endpoints) });
   }
-  const choice = createChoice();
-  const messages = given.map((message) => ({
-    ...message,
-    endpointIds: choice(message, endpointCache.lastOf(message.tenantId)?.endpoints ?? []),
-  }));
+  const known = [...lists].flatMap((list) => list.known);
   const owed = messages.reduce((sum, { endpointIds }) => sum + endpointIds.length, 0);
-  if (Math.max(messages.length, owed, known.length) > MOST) return null;
+  if (Math.max(owed, known.length) > MOST) return null;
   const keys = freeKeys(dialect, messages);
   if (!keys) return null;
 
@@ -59,7 +56,7 @@ export function expectedInsert(
   const leases = leasing ? leasesOf(messages, lanes, leasing) : NO_LEASES;
   const { rows, isDue } = rowsOfMessages(messages, leases, leasing);
   const conditions = [
-    areUnchanged(dialect, tenantIds, known),
+    areUnchanged(dialect, new Set(given.map(({ tenantId }) => tenantId)), known),
     areThere(dialect, given),
     keys.areFree,
     ...(leasing ? [areOpen(dialect, [...chosen], leasing.now)] : []),

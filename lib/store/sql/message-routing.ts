@@ -105,7 +105,7 @@ function endpointsToChooseOf(
 }
 
 /** Has each message choose once of the same endpoints: those that are found mostly are those of the last time. */
-export function createChoice(): (message: NewMessage, ofTenant: readonly Endpoint[]) => readonly string[] {
+function createChoice(): (message: NewMessage, ofTenant: readonly Endpoint[]) => readonly string[] {
   const made = new Map<NewMessage, { ofTenant: readonly Endpoint[]; ids: readonly string[] }>();
   return (message, ofTenant) => {
     if (typeof message.owedTo !== 'function') return message.owedTo;
