@@ -7,7 +7,11 @@ import { Pool } from 'undici';
 import { ROUTES, TOKEN } from './control-plane/routes.mjs';
 import { machine, median, say, table, temporaryFolder } from './support.mjs';
 
-const REQUESTS = Number(process.env.BENCH_REQUESTS ?? 300);
+/** Of the first round, which warms up and tells how many requests the others have. */
+const REQUESTS = 300;
+/** What a round of any route takes about, so that no moment of a busy machine makes much of one. */
+const ROUND_MS = Number(process.env.BENCH_ROUND_MS ?? 500);
+const MOST_REQUESTS = 3000;
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
 const SIZES = (process.env.BENCH_SIZES ?? '10000,1000000').split(',');
 const ONLY = process.env.BENCH_ONLY?.split(',');
@@ -33,16 +37,16 @@ async function startServer(folder, size) {
   };
 }
 
-/** @returns milliseconds for a request, of many at the same time */
-async function load(server, pool, { method, path, id, body }) {
-  const ids = await server.ids(id, REQUESTS);
+/** @returns milliseconds for each of `count` requests, of many at the same time */
+async function load(server, pool, { method, path, id, body }, count) {
+  const ids = await server.ids(id, count);
   const headers = { authorization: `Bearer ${TOKEN}` };
   const sent = typeof body === 'function' ? body(server) : body;
   if (sent) headers['content-type'] = 'application/json';
   const given = { method, headers, ...(sent && { body: JSON.stringify(sent) }) };
   let next = 0;
   async function work() {
-    while (next < REQUESTS) {
+    while (next < count) {
       const url = `/admin${path.replace(':id', ids[next++ % ids.length])}`;
       const { statusCode, body: answered } = await pool.request({ path: url, ...given });
       const text = await answered.text();
@@ -53,7 +57,7 @@ async function load(server, pool, { method, path, id, body }) {
   }
   const began = performance.now();
   await Promise.all(Array.from({ length: CONNECTIONS }, work));
-  return (performance.now() - began) / REQUESTS;
+  return (performance.now() - began) / count;
 }
 
 export async function run() {
@@ -65,14 +69,17 @@ export async function run() {
     for (const [name, route] of Object.entries(ROUTES)) {
       if (ONLY && !ONLY.includes(name)) continue;
       const times = servers.map(() => SERVERS.map(() => []));
-      // The first round warms up.
-      for (let round = 0; round <= ROUNDS; round++) {
-        for (const [size, server] of servers.entries()) {
-          for (const [which, pool] of server.pools.entries()) {
-            const ms = await load(server, pool, route);
-            if (round > 0) times[size][which].push(ms);
-          }
-        }
+      const turns = servers.flatMap((server, size) =>
+        server.pools.map((pool, which) => ({ server, pool, size, which })),
+      );
+      let slowest = 0;
+      for (const { server, pool } of turns)
+        slowest = Math.max(slowest, await load(server, pool, route, REQUESTS));
+      const count = Math.min(Math.max(Math.round(ROUND_MS / slowest), CONNECTIONS * 4), MOST_REQUESTS);
+      for (let round = 0; round < ROUNDS; round++) {
+        // To and fro, so that none always comes behind the same one.
+        for (const { server, pool, size, which } of round % 2 ? turns.toReversed() : turns)
+          times[size][which].push(await load(server, pool, route, count));
       }
       const medians = times.map((ofSize) => ofSize.map(median));
       rows.push({
@@ -84,7 +91,7 @@ export async function run() {
       });
     }
     say(
-      `## Control plane\n\n${machine()}. SQLite, ${SIZES.join(' and ')} messages, ${CONNECTIONS} requests at a time, medians of ${ROUNDS} rounds of ${REQUESTS}.\n`,
+      `## Control plane\n\n${machine()}. SQLite, ${SIZES.join(' and ')} messages, ${CONNECTIONS} requests at a time, medians of ${ROUNDS} rounds of about ${ROUND_MS} ms.\n`,
     );
     const told = rows.map(({ name, rate, ...ratios }) => [
       name,

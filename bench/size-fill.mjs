@@ -18,6 +18,14 @@ const CHUNK = 50_000;
 /** Digits of a fixed length, so that texts sort as numbers do. */
 const digits = (value, length) => `substr(cast(${10 ** length} + ${value} as text), 2)`;
 
+/** The digits of the time of an id, which lists go by. */
+const timeDigits = (ms) =>
+  Array.from(
+    { length: 10 },
+    (_, index) =>
+      `substr('0123456789abcdefghijklmnopqrstuv', cast((${ms}) / ${32 ** (9 - index)} % 32 + 1 as integer), 1)`,
+  ).join(' || ');
+
 /** The endpoint number `k` of the tenant number `t`. */
 const endpointId = (t, k) => `'ep_00000000000000000000' || ${digits(`(${t}) * 3 + ${k}`, 6)}`;
 export const bigEndpoint = 'ep_00000000000000000000000000';
@@ -36,8 +44,8 @@ export async function fillStore({ run, table, count, seed = 1, now = Date.now() 
   const tenantOf = (t) =>
     `case ${t} when 0 then '${BIG}' when 1 then '${MID}' else 'tenant_' || cast(${t} as text) end`;
   const drawn = `(i * 48271 + ${seed} * 7919) % 2147483647 % 1000`;
-  const messageId = `'msg_' || cast(at as text) || ${digits('i', 13)}`;
-  const attemptId = `'att_' || cast(at as text) || ${digits('(i * 16 + k * 4 + a)', 13)}`;
+  const messageId = `'msg_' || ${timeDigits('at')} || ${digits('i', 16)}`;
+  const attemptId = `'att_' || ${timeDigits('at + a * 1000')} || ${digits('(i * 16 + k * 4 + a)', 16)}`;
   const lots = Array.from(
     { length: 8 },
     (_, index) => `"field${index}":"${randomBytes(16).toString('hex')}"`,
@@ -104,10 +112,10 @@ export async function fillStore({ run, table, count, seed = 1, now = Date.now() 
   );
   await insert(
     'deliveries',
-    'message_id, endpoint_id, status, "trigger", attempt_count, schedule_step, due_at, expires_at, fence, delivered_at, created_at',
+    'message_id, endpoint_id, status, "trigger", attempt_count, schedule_step, due_at, expires_at, fence, delivered_at',
     'delivery',
     `id, endpoint, outcome, 'retry', case when i % 4 = 0 then 4 else 1 end, 0, at, ${now + 2_592_000_000}, 1,
-      case when outcome = 'delivered' then at + 5000 end, at`,
+      case when outcome = 'delivered' then at + 5000 end`,
   );
   await insert(
     'attempts',

@@ -56,6 +56,8 @@ export async function postgresStores(url) {
     async open(count) {
       const schema = `size_${count}`;
       const client = new pg.Client({ connectionString });
+      // A server that is stopped after a failure must not hide it.
+      client.on('error', () => {});
       await client.connect();
       const { rowCount } = await client.query('select from pg_namespace where nspname = $1', [schema]);
       const store = postgresStore({ connectionString, schema, listen: false });

@@ -1,3 +1,4 @@
+import { createId } from '../../lib/model/ids.js';
 import type { Plane } from './plane.js';
 
 export interface PlantedTenant {
@@ -7,8 +8,6 @@ export interface PlantedTenant {
   attemptIds: string[];
   secret: string;
 }
-
-let planted = 0;
 
 /**
  * A tenant that has one of everything: a record with a limit, an endpoint with every field set, a message that is owed
@@ -67,8 +66,8 @@ export interface PlantedAttempt {
 /** Writes an attempt as a worker would have, without a receiver. Answers its id. */
 export async function plantAttempt(plane: Plane, attempt: PlantedAttempt): Promise<string> {
   const { messageId, endpointId, number = 1, status = 'failed', mark = 'none' } = attempt;
-  planted += 1;
-  const id = `att_${String(planted).padStart(32, '0')}`;
+  const startedAt = attempt.startedAt ?? plane.clock.now();
+  const id = createId('att', startedAt);
   const row = {
     id,
     message_id: messageId,
@@ -76,7 +75,7 @@ export async function plantAttempt(plane: Plane, attempt: PlantedAttempt): Promi
     number,
     status,
     trigger: number === 1 ? 'send' : 'retry',
-    started_at: attempt.startedAt ?? plane.clock.now(),
+    started_at: startedAt,
     duration_ms: 12,
     request_url: `https://example.com/${mark}`,
     remote_address: mark,

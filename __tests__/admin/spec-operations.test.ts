@@ -25,7 +25,7 @@ async function send(count: number, fields: { type?: string; data?: unknown } = {
 
 const triggers = () =>
   plane.query(
-    'select message_id, status, "trigger", webhook_id from hookplane_deliveries order by created_at',
+    'select message_id, status, "trigger", webhook_id from hookplane_deliveries order by message_id',
   );
 
 describe('§4 POST /replay', () => {

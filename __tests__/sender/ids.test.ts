@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { createId, type IdPrefix } from '../../lib/model/ids.js';
+import { createId, firstIdAt, type IdPrefix, timeOfId } from '../../lib/model/ids.js';
 
 const PREFIXES: IdPrefix[] = ['ep', 'msg', 'att', 'sec', 'wrk', 'req', 'aud'];
 const ms = fc.integer({ min: 0, max: 2 ** 48 - 1 });
@@ -24,6 +24,29 @@ test('ids sort by the time they are given', () => {
       expect(ofA < ofB).toBe(a < b);
     }),
   );
+});
+
+test('an id tells when it was made', () => {
+  fc.assert(
+    fc.property(fc.constantFrom(...PREFIXES), ms, (prefix, at) => {
+      expect(timeOfId(createId(prefix, at))).toBe(at);
+    }),
+  );
+});
+
+test('the first id of a time lies between all that were made before it and all others', () => {
+  fc.assert(
+    fc.property(ms, ms, (at, made) => {
+      expect(createId('msg', made) >= firstIdAt('msg', at)).toBe(made >= at);
+    }),
+  );
+});
+
+test('of times that no id can have, the first one is still before or behind all ids', () => {
+  const made = createId('msg', 1_777_000_000_000);
+  for (const early of [-1, -8.64e15, Number.MIN_SAFE_INTEGER])
+    expect(firstIdAt('msg', early) < made).toBe(true);
+  for (const late of [8.64e15, Number.MAX_SAFE_INTEGER]) expect(firstIdAt('msg', late) > made).toBe(true);
 });
 
 test('ids of one millisecond keep the order in which they were made', () => {

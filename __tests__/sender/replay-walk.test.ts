@@ -17,7 +17,6 @@ async function many() {
   await store.open();
   const messages = Array.from({ length: MESSAGES }, (_, index) =>
     newMessage([target.id, other.id], {
-      id: `msg_${String(index).padStart(6, '0')}`,
       tenantId: 'acme',
       createdAt: FIRST + Math.floor(index / 2) * 1000,
     }),

@@ -2,6 +2,7 @@ export type IdPrefix = 'ep' | 'msg' | 'att' | 'sec' | 'wrk' | 'req' | 'aud';
 
 /** Base 32 of Number.prototype.toString, 0-9 and a-v: its digits sort as their values do. */
 const RADIX = 32;
+const TIME_DIGITS = 10;
 const HALF_DIGITS = 8;
 const HALF = RADIX ** HALF_DIGITS;
 
@@ -23,12 +24,23 @@ export function createId(prefix: IdPrefix, ms: number): string {
     const high = Number.parseInt(random.slice(0, 8) + random.slice(9, 11), 16);
     sequence = {
       ms,
-      head: digits(ms, 10) + digits(high, HALF_DIGITS),
+      head: digits(ms, TIME_DIGITS) + digits(high, HALF_DIGITS),
       tail: Number.parseInt(random.slice(-10), 16),
     };
     sequences.set(prefix, sequence);
   }
   return `${prefix}_${sequence.head}${digits(sequence.tail, HALF_DIGITS)}`;
+}
+
+/** When an id was made, in milliseconds. */
+export function timeOfId(id: string): number {
+  const from = id.indexOf('_') + 1;
+  return Number.parseInt(id.slice(from, from + TIME_DIGITS), RADIX);
+}
+
+/** What the ids of a prefix that were made at `ms` or later are behind, and no earlier one: a bound, no id. */
+export function firstIdAt(prefix: IdPrefix, ms: number): string {
+  return `${prefix}_${digits(Math.min(Math.max(ms, 0), RADIX ** TIME_DIGITS - 1), TIME_DIGITS)}`;
 }
 
 function digits(value: number, length: number): string {

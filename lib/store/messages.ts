@@ -13,6 +13,7 @@ import type { LeasedDelivery, SendLease, TenantScope } from './outbox.js';
 import type { PageOf, PageQuery } from './page.js';
 
 export interface NewMessage {
+  /** As `createId` makes it of `createdAt`. */
   id: string;
   tenantId: string | null;
   type: string;
@@ -59,6 +60,17 @@ export interface StoredMessage {
   /** null once it was expunged. */
   payload: string | null;
   deliveries: Delivery[];
+}
+
+export interface RangeQuery {
+  tenantId: string | null;
+  endpointId: string;
+  since: number;
+  until: number;
+  after: Position | null;
+  limit: number;
+  withPayload: boolean;
+  now: number;
 }
 
 /** A message of a range, with what it owes or owed to one endpoint (null: never anything). */
@@ -110,14 +122,5 @@ export interface MessageStore {
    */
   removeFinished(before: number, now: number): Promise<Removal>;
   /** The messages of the endpoint's tenant in a range of time, oldest first, without those that were expunged. */
-  range(query: {
-    tenantId: string | null;
-    endpointId: string;
-    since: number;
-    until: number;
-    after: Position | null;
-    limit: number;
-    withPayload: boolean;
-    now: number;
-  }): Promise<RangeRow[]>;
+  range(query: RangeQuery): Promise<RangeRow[]>;
 }

@@ -7,6 +7,10 @@ export interface PageOf<Row> {
   next: Position | null;
 }
 
+/**
+ * Lists of what has ids of `createId` are in the order of those, which is that of the times they are made of: messages by
+ * when they were created, attempts by when they began, entries of the audit log by when the change was made.
+ */
 export interface PageQuery {
   tenant: TenantScope;
   after: Position | null;

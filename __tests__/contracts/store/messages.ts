@@ -1,3 +1,4 @@
+import { firstIdAt } from '../../../lib/model/ids.js';
 import type { InsertedMessage, NewMessage, Store } from '../../../lib/store/store.js';
 import {
   addEndpoint,
@@ -357,9 +358,10 @@ export function messageStoreContract(store: () => Store): void {
       const made: string[] = [];
       for (let index = 0; index < 5; index++) {
         const [leased] = await lease(store());
+        const startedAt = T0 + Math.floor(index / 3);
         const attempt = attemptOf(leased!, {
-          id: `att_${index}`,
-          startedAt: T0 + Math.floor(index / 3),
+          id: `${firstIdAt('att', startedAt)}${index}`,
+          startedAt,
           status: index % 2 ? 'succeeded' : 'failed',
         });
         made.push(attempt.id);

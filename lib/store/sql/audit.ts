@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { AuditEntry } from '../../model/audit.js';
-import type { Position } from '../../model/page.js';
+import { firstIdAt } from '../../model/ids.js';
 import type { AuditQuery, AuditStore, NewAuditEntry } from '../store.js';
 import { boundedPage, unindexed, type Way } from './bounded-page.js';
 import type { SqlContext } from './context.js';
@@ -66,8 +66,8 @@ export function auditStore({ walk, writeRelaxed, dialect }: SqlContext): AuditSt
         const removed = yield* rawChanges(
           db,
           sql`
-          delete from hookplane_audit_log where (at, id) in (
-            select at, id from hookplane_audit_log where at < ${before} order by at, id limit ${REMOVAL_BATCH}
+          delete from hookplane_audit_log where id in (
+            select id from hookplane_audit_log where id < ${firstIdAt('aud', before)} order by id limit ${REMOVAL_BATCH}
             ${dialect.skipLocked()})`,
         );
         return removed === REMOVAL_BATCH;
@@ -82,7 +82,7 @@ export function auditStore({ walk, writeRelaxed, dialect }: SqlContext): AuditSt
         return yield* boundedPage<AuditRow, AuditEntry>(db, {
           ways: waysOf(query),
           columns: sql`e.*`,
-          bounds: boundsOf(query, deletion),
+          bounds: boundsOf('aud', query, deletion),
           limit,
           toItem: toAuditEntry,
         });
@@ -106,7 +106,7 @@ function waysOf({ tenant, actor, operation, targetId }: AuditQuery): Way[] {
   const is = (column: string, value: string) => sql`${unindexed(column)} = ${value}`;
   const way = (range: Record<string, string>, rest: RawBuilder<unknown>[] = []): Way => ({
     table: sql`hookplane_audit_log e`,
-    key: ['e.at', 'e.id'],
+    key: 'e.id',
     ranges: [range],
     rest: [...rest, ...filters.flatMap(({ column, value }) => (column in range ? [] : [is(column, value)]))],
   });
@@ -119,16 +119,16 @@ function waysOf({ tenant, actor, operation, targetId }: AuditQuery): Way[] {
   return [way({ 'e.target_id': targetId }, [is('e.tenant_id', tenant)])];
 }
 
-function* lastDeletion(db: Kysely<Tables>, tenant: string): Steps<Position | undefined> {
-  return yield* firstOf(
+function* lastDeletion(db: Kysely<Tables>, tenant: string): Steps<string | undefined> {
+  const last = yield* firstOf(
     db
       .selectFrom('hookplane_audit_log')
-      .select(['at as ms', 'id'])
+      .select('id')
       .where('tenant_id', '=', tenant)
       // Written out: the index of deletions serves only a statement that is seen to ask for them.
       .where(sql<boolean>`operation = 'tenants.delete'`)
-      .orderBy('at', 'desc')
       .orderBy('id', 'desc')
       .limit(1),
   );
+  return last?.id;
 }

@@ -1,8 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import type { Position } from '../../model/page.js';
 import type { PageOf } from '../store.js';
-import { isBefore, type PageBounds } from './page-bounds.js';
-import { toPage } from './rows.js';
+import type { PageBounds } from './page-bounds.js';
+import { positionOf, toPage } from './rows.js';
 import type { Tables } from './schema.js';
 import { rawRows, type Steps } from './steps.js';
 
@@ -15,8 +14,8 @@ export interface Way {
   table: RawBuilder<unknown>;
   /** Where else the row is: a join. */
   join?: RawBuilder<unknown>;
-  /** The columns of its order. */
-  key: readonly [time: string, id: string];
+  /** The column of its order: of ids, which are in the order of time. */
+  key: string;
   /** For each range, the columns that the index has before its order, and what they hold; absent ones are left out. */
   ranges: readonly Readonly<Record<string, string | undefined>>[];
   /** SQL that holds of all rows of an index that has not all rows. */
@@ -49,13 +48,10 @@ export function* boundedPage<Row extends { id: string }, Item>(
   { ways, columns, bounds, limit, toItem }: BoundedList<Row, Item>,
 ): Steps<PageOf<Item>> {
   const { way, end } = yield* choose(db, ways, bounds, limit);
-  const from = end ? { ...end, inclusive: true } : bounds.from;
-  const rows = yield* rawRows(
-    db,
-    walk<Row & { ms: number }>(way, { columns, bounds: { ...bounds, from }, limit: limit + 1 }),
-  );
-  const page = toPage(rows, limit, ({ ms, id }) => ({ ms, id }), toItem);
-  return { ...page, next: page.next ?? end };
+  const from = end === null ? bounds.from : { id: end, inclusive: true };
+  const rows = yield* rawRows(db, walk<Row>(way, { columns, bounds: { ...bounds, from }, limit: limit + 1 }));
+  const page = toPage(rows, limit, ({ id }) => positionOf(id), toItem);
+  return { ...page, next: page.next ?? (end === null ? null : positionOf(end)) };
 }
 
 /**
@@ -67,26 +63,25 @@ function* choose(
   ways: readonly Way[],
   bounds: PageBounds,
   limit: number,
-): Steps<{ way: Way; end: Position | null }> {
+): Steps<{ way: Way; end: string | null }> {
   const whole = ways.find(({ rest }) => rest.length === 0);
   if (whole) return { way: whole, end: null };
   const scan = Math.max(MIN_SCAN, limit * SCAN_FACTOR);
   const ends = ways.map((way, index) => {
-    const columns = sql`${sql.raw(way.key[1])} as id`;
+    const columns = sql`${sql.raw(way.key)} as id`;
     const skip = Math.max(Math.ceil(scan / way.ranges.length), limit) - 1;
     const end = walk({ ...way, join: sql``, rest: [] }, { columns, bounds, limit: 1, skip });
-    return sql`select ${sql.lit(index)} as way, ms, id from (${end}) as scanned`;
+    return sql`select ${sql.lit(index)} as way, id from (${end}) as scanned`;
   });
-  const rows = yield* rawRows(db, sql<Position & { way: number }>`${sql.join(ends, sql` union all `)}`);
+  const rows = yield* rawRows(db, sql<{ way: number; id: string }>`${sql.join(ends, sql` union all `)}`);
   const short = ways.find((_way, index) => rows.every(({ way }) => way !== index));
   if (short) return { way: short, end: null };
-  const { way, ...end } = rows.reduce((farthest, row) => (isBefore(row, farthest) ? row : farthest));
-  return { way: ways[way]!, end };
+  const { way, id } = rows.reduce((farthest, row) => (row.id < farthest.id ? row : farthest));
+  return { way: ways[way]!, end: id };
 }
 
-/** Beyond all times. */
-const LAST: Position = { ms: Number.MAX_SAFE_INTEGER, id: '' };
-const FIRST = { ms: Number.MIN_SAFE_INTEGER, id: '', inclusive: true };
+const BEHIND_ALL = '~';
+const BEFORE_ALL = { id: '', inclusive: true };
 
 /**
  * The newest rows of the ranges, of each without the first `skip`. Each is asked for by itself, from one position of the
@@ -102,18 +97,18 @@ function walk<Row>(
     skip = 0,
   }: { columns: RawBuilder<unknown>; bounds: PageBounds; limit: number; skip?: number },
 ): RawBuilder<Row> {
-  const { inclusive, ...from } = bounds.from ?? FIRST;
-  const to = bounds.to ?? LAST;
+  const { id: from, inclusive } = bounds.from ?? BEFORE_ALL;
+  const to = bounds.to ?? BEHIND_ALL;
   const parts = ranges.map((range) => {
     const shared = Object.entries(range).filter(([, value]) => value !== undefined);
-    const names = [...shared.map(([name]) => name), ...key].map((name) => sql.raw(name));
-    const at = ({ ms, id }: Position) => sql.join([...shared.map(([, value]) => value), ms, id]);
+    const names = [...shared.map(([name]) => name), key].map((name) => sql.raw(name));
+    const at = (id: string) => sql.join([...shared.map(([, value]) => value), id]);
     const within = [
       sql`(${sql.join(names)}) ${sql.raw(inclusive ? '>=' : '>')} (${at(from)})`,
       sql`(${sql.join(names)}) < (${at(to)})`,
     ];
     return sql<Row>`
-    select ${columns}, ${sql.raw(key[0])} as ms from ${table} ${join ?? sql``}
+    select ${columns} from ${table} ${join ?? sql``}
     where ${sql.join([...within, ...where, ...rest], sql` and `)}
     order by ${sql.join(names.map((name) => sql`${name} desc`))} limit ${limit} offset ${skip}`;
   });
@@ -122,7 +117,7 @@ function walk<Row>(
     parts.map((part) => sql`select * from (${part}) as part`),
     sql` union all `,
   );
-  return sql<Row>`select * from (${all}) as merged order by ms desc, id desc limit ${limit}`;
+  return sql<Row>`select * from (${all}) as merged order by id desc limit ${limit}`;
 }
 
 /** A column of text in SQL that no index serves, so that the planner keeps to the one that the way goes over. */

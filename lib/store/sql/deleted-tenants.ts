@@ -19,17 +19,18 @@ const REFUSED_FOR_MS = 3_600_000;
 
 /** SQL that holds of a message, called `m`, unless it is what a deleted tenant has left. */
 export const IS_KEPT = sql<boolean>`not exists (select 1 from hookplane_deleted_tenants x
-  where x.tenant_id = m.tenant_id and (m.created_at, m.id) <= (x.at, x.message_id))`;
+  where x.tenant_id = m.tenant_id and m.id <= x.message_id)`;
 
 /**
- * The last position of what a deleted tenant has left: of the one that had this id, or of any where none is named. null
- * when nothing is left. The messages of one tenant that are kept are a range, which begins behind it.
+ * The last message of what a deleted tenant has left: of the one that had this id, or of any where none is named. The
+ * messages of one tenant that are kept are a range, which begins behind it.
+ * @returns an id; undefined when nothing is left
  */
-export function* deletionOf(db: Kysely<Tables>, tenantId: TenantScope): Steps<Position | null> {
-  const left = db.selectFrom('hookplane_deleted_tenants').select(['at as ms', 'message_id as id']);
+export function* lastLeft(db: Kysely<Tables>, tenantId: TenantScope): Steps<string | undefined> {
+  const left = db.selectFrom('hookplane_deleted_tenants').select('message_id');
   const query =
     tenantId === undefined ? left.where('tenant_id', 'is not', null) : left.where('tenant_id', '=', tenantId);
-  return (yield* firstOf(query.limit(1))) ?? null;
+  return (yield* firstOf(query.limit(1)))?.message_id;
 }
 
 /** Makes all messages that the tenant has by now, or that were made up to `last`, ones that were a deleted tenant's. */
@@ -40,7 +41,6 @@ export function* markDeleted(db: Kysely<Tables>, tenantId: string, last: Positio
       .selectFrom('hookplane_messages')
       .select(['created_at as ms', 'id'])
       .where('tenant_id', '=', tenantId)
-      .orderBy('created_at', 'desc')
       .orderBy('id', 'desc')
       .limit(1),
   );
@@ -65,15 +65,15 @@ export function* purgeTenant(
     db,
     sql<RemovedMessage>`
     select ${REMOVED_COLUMNS} from hookplane_messages
-    where tenant_id = ${tenant_id} and (created_at, id) <= (${at}, ${message_id})
-    order by created_at, id limit ${REMOVAL_BATCH} ${dialect.forUpdate()}`,
+    where tenant_id = ${tenant_id} and id <= ${message_id}
+    order by id limit ${REMOVAL_BATCH} ${dialect.forUpdate()}`,
   );
   const whole = yield* removeMessages(db, dialect, messages, Number.MAX_SAFE_INTEGER);
   if (!whole || messages.length === REMOVAL_BATCH) return;
   const keys = yield* removeKeys(
     db,
     dialect,
-    sql`tenant_id = ${tenant_id} and message is not null and (created_at, message_id) <= (${at}, ${message_id})`,
+    sql`tenant_id = ${tenant_id} and message is not null and message_id <= ${message_id}`,
   );
   if (keys === REMOVAL_BATCH) return;
   if (yield* removeSamplesOf(db, dialect, tenant_id, at)) return;

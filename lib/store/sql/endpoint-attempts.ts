@@ -1,12 +1,12 @@
 import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
+import { firstIdAt } from '../../model/ids.js';
 import type { Attempt } from '../../model/message.js';
-import type { Position } from '../../model/page.js';
 import type { DurationCount } from '../../model/stats.js';
 import type { EndpointStore, TenantScope } from '../store.js';
 import { boundedPage, unindexed } from './bounded-page.js';
 import type { SqlContext } from './context.js';
 import { boundsOf } from './page-bounds.js';
-import { toAttempt } from './rows.js';
+import { positionOf, toAttempt } from './rows.js';
 import type { AttemptRow, Tables } from './schema.js';
 import { firstOf, rowsOf, type Steps } from './steps.js';
 
@@ -23,14 +23,14 @@ export function endpointAttempts({
           ways: [
             {
               table: sql`hookplane_attempts`,
-              key: ['started_at', 'id'],
+              key: 'id',
               ranges: [{ endpoint_id: endpointId }],
               where: status === 'failed' ? [sql`status = 'failed'`] : [],
               rest: status === 'succeeded' ? [sql`${unindexed('status')} = 'succeeded'`] : [],
             },
           ],
           columns: sql`hookplane_attempts.*`,
-          bounds: boundsOf(range),
+          bounds: boundsOf('att', range),
           limit,
           toItem: toAttempt,
         });
@@ -48,21 +48,19 @@ export function endpointAttempts({
     durationsOfAll: ({ tenant, after, limit, most, ...range }) =>
       read(function* (db) {
         const last = yield* firstOf(
-          everyEndpoint(db, tenant, after, null)
-            .orderBy('created_at')
+          everyEndpoint(db, tenant, after?.id, undefined)
             .orderBy('id')
             .limit(1)
             .offset(limit - 1),
         );
-        const next = last ? { ms: last.created_at, id: last.id } : null;
         // A cross join keeps SQLite to this order: endpoints first, and of each the range of the index.
         const attempts = db
-          .selectFrom(everyEndpoint(db, tenant, after, next).as('e'))
+          .selectFrom(everyEndpoint(db, tenant, after?.id, last?.id).as('e'))
           .crossJoin('hookplane_attempts as a')
           .whereRef('a.endpoint_id', '=', 'e.id');
         const rows = yield* countDurations(db, began(attempts, range).limit(most + 1), range.stepMs);
         const total = rows.reduce((sum, { count }) => sum + count, 0);
-        return { rows: total > most ? null : rows, next };
+        return { rows: total > most ? null : rows, next: last ? positionOf(last.id) : null };
       }),
   };
 }
@@ -72,8 +70,8 @@ type Attempts = SelectQueryBuilder<Tables & { a: Tables['hookplane_attempts'] },
 function began(attempts: Attempts, { since, until }: { since: number; until: number }) {
   return attempts
     .select(['a.started_at', 'a.status', 'a.duration_ms'])
-    .where('a.started_at', '>=', since)
-    .where('a.started_at', '<', until);
+    .where('a.id', '>=', firstIdAt('att', since))
+    .where('a.id', '<', firstIdAt('att', until));
 }
 
 function* countDurations(
@@ -102,18 +100,18 @@ function* countDurations(
   }));
 }
 
-/** Endpoints behind one position and up to another, deleted ones among them. */
+/** Endpoints behind one and up to another, deleted ones among them. */
 function everyEndpoint(
   db: Kysely<Tables>,
   tenant: TenantScope,
-  after: Position | null,
-  upTo: Position | null,
+  after: string | undefined,
+  upTo: string | undefined,
 ) {
   const those = (table: 'hookplane_endpoints' | 'hookplane_deleted_endpoints') => {
-    let query = db.selectFrom(table).select(['id', 'created_at']);
+    let query = db.selectFrom(table).select('id');
     if (tenant !== undefined) query = query.where('tenant_id', '=', tenant);
-    if (after) query = query.where(sql<boolean>`(created_at, id) > (${after.ms}, ${after.id})`);
-    if (upTo) query = query.where(sql<boolean>`(created_at, id) <= (${upTo.ms}, ${upTo.id})`);
+    if (after) query = query.where('id', '>', after);
+    if (upTo) query = query.where('id', '<=', upTo);
     return query;
   };
   return those('hookplane_endpoints').unionAll(those('hookplane_deleted_endpoints'));

@@ -55,9 +55,9 @@ export function endpointStore(context: SqlContext): EndpointStore {
     list: ({ tenant, status, limit, after }) =>
       walk((db) =>
         boundedPage<EndpointRow, Endpoint>(db, {
-          ways: [{ ...BY_TIME, ranges: [{ tenant_id: tenant, status }] }],
+          ways: [{ ...ENDPOINTS, ranges: [{ tenant_id: tenant, status }] }],
           columns: sql`hookplane_endpoints.*`,
-          bounds: boundsOf({ after }),
+          bounds: boundsOf('ep', { after }),
           limit,
           toItem: toEndpoint,
         }),
@@ -82,7 +82,7 @@ export function endpointStore(context: SqlContext): EndpointStore {
       const deleted = await write(function* (db) {
         let query = db.deleteFrom('hookplane_endpoints').where('id', '=', id);
         if (tenant !== undefined) query = query.where('tenant_id', '=', tenant);
-        const row = yield* firstOf(query.returning(['tenant_id', 'created_at']));
+        const row = yield* firstOf(query.returning('tenant_id'));
         if (!row) return null;
         yield* changesOf(
           db.insertInto('hookplane_deleted_endpoints').values({ ...row, id, deleted_at: now }),
@@ -239,7 +239,7 @@ function* insertSecret(
   );
 }
 
-const BY_TIME: Omit<Way, 'ranges'> = { table: sql`hookplane_endpoints`, key: ['created_at', 'id'], rest: [] };
+const ENDPOINTS: Omit<Way, 'ranges'> = { table: sql`hookplane_endpoints`, key: 'id', rest: [] };
 
 const RESUMED = {
   status: 'active',

@@ -2,7 +2,7 @@ import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Message } from '../../model/message.js';
 import type { MessageQuery, PageOf } from '../store.js';
 import { boundedPage, unindexed, type Way } from './bounded-page.js';
-import { deletionOf, IS_KEPT } from './deleted-tenants.js';
+import { IS_KEPT, lastLeft } from './deleted-tenants.js';
 import { boundsOf } from './page-bounds.js';
 import { LISTED, toMessage } from './rows.js';
 import type { MessageRow, Tables } from './schema.js';
@@ -16,11 +16,11 @@ export function* listMessages(db: Kysely<Tables>, query: MessageQuery): Steps<Pa
   const { tenant, endpointId } = query;
   if (tenant !== undefined && endpointId !== undefined && !(yield* isOwed(db, tenant, endpointId)))
     return { rows: [], next: null };
-  const deletion = yield* deletionOf(db, tenant);
+  const left = yield* lastLeft(db, tenant);
   return yield* boundedPage<MessageRow, Message>(db, {
-    ways: waysOf(query, tenant === undefined && deletion !== null),
+    ways: waysOf(query, tenant === undefined && left !== undefined),
     columns: COLUMNS,
-    bounds: boundsOf(query, (tenant !== undefined && deletion) || undefined),
+    bounds: boundsOf('msg', query, tenant === undefined ? undefined : left),
     limit: query.limit,
     toItem: toMessage,
   });
@@ -33,7 +33,6 @@ function* isOwed(db: Kysely<Tables>, tenant: string, endpointId: string): Steps<
       .selectFrom('hookplane_deliveries')
       .select('message_id')
       .where('endpoint_id', '=', endpointId)
-      .orderBy('created_at', 'desc')
       .orderBy('message_id', 'desc')
       .limit(1),
   );
@@ -58,7 +57,7 @@ function waysOf({ tenant, types, statuses, endpointId }: MessageQuery, hasLeft: 
     where: RawBuilder<unknown>[] = [],
   ): Way => ({
     table: sql`hookplane_messages m`,
-    key: ['m.created_at', 'm.id'],
+    key: 'm.id',
     ranges: ranges.map((range) => ({ 'm.tenant_id': tenant, ...range })),
     where: tenant === undefined ? where : [...where, sql`m.tenant_id is not null`],
     rest,
@@ -70,7 +69,7 @@ function waysOf({ tenant, types, statuses, endpointId }: MessageQuery, hasLeft: 
     ways.push({
       table: sql`hookplane_deliveries d`,
       join: sql`join hookplane_messages m on m.id = d.message_id ${within}`,
-      key: ['d.created_at', 'd.message_id'],
+      key: 'd.message_id',
       ranges: [{ 'd.endpoint_id': endpointId }],
       rest: present([isType, isStatus, isKept]),
     });

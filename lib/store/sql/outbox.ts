@@ -101,8 +101,8 @@ export function outboxStore(context: SqlContext): OutboxStore {
           db,
           sql<{ message_id: string }>`
           insert into hookplane_deliveries (message_id, endpoint_id, status, "trigger", attempt_count, schedule_step,
-            due_at, expires_at, fence, webhook_id, created_at)
-          select m.id, e.id, 'pending', 'replay', 0, 0, ${now}, ${expiresAt}, 0, r.webhook_id, m.created_at
+            due_at, expires_at, fence, webhook_id)
+          select m.id, e.id, 'pending', 'replay', 0, 0, ${now}, ${expiresAt}, 0, r.webhook_id
           from ${dialect.tableOf(rows, { message_id: 'text', webhook_id: 'text' })} as r
           join hookplane_messages m on m.id = r.message_id
           join hookplane_payloads p on p.message_id = m.id

@@ -85,8 +85,8 @@ export function* removeMessages(
   const attempts = yield* rawChanges(
     db,
     sql`
-    delete from hookplane_attempts where (message_id, started_at, id) in (
-      select a.message_id, a.started_at, a.id from ${ids} as r join hookplane_attempts a on a.message_id = r.id
+    delete from hookplane_attempts where (message_id, id) in (
+      select a.message_id, a.id from ${ids} as r join hookplane_attempts a on a.message_id = r.id
       limit ${REMOVAL_ROWS - deliveries})`,
   );
   if (deliveries + attempts >= REMOVAL_ROWS) return false;

@@ -1,5 +1,6 @@
 import type { AuditEntry } from '../../model/audit.js';
 import type { Endpoint, RetrySchedule } from '../../model/endpoint.js';
+import { timeOfId } from '../../model/ids.js';
 import type { Filter } from '../../model/filter.js';
 import type { Attempt, Delivery, Message } from '../../model/message.js';
 import type { Position } from '../../model/page.js';
@@ -145,6 +146,10 @@ export function fromJson<T>(text: string | null): T | null {
 }
 
 /** A page out of rows that were asked for with one more than the limit. */
+export function positionOf(id: string): Position {
+  return { ms: timeOfId(id), id };
+}
+
 export function toPage<Row, Item>(
   rows: Row[],
   limit: number,

@@ -42,7 +42,7 @@ export interface TenantRow {
   updated_at: Ms;
 }
 
-/** What a tenant that was deleted had: every message up to the position (`at`, `message_id`). */
+/** What a tenant that was deleted had: every message up to `message_id`, of the time `at`. */
 export interface DeletedTenantRow {
   tenant_hash: string;
   /** null when nothing of it is left: the hash alone still tells sends that come too late. */
@@ -84,8 +84,6 @@ export interface EndpointRow {
 export interface DeletedEndpointRow {
   id: string;
   tenant_id: string | null;
-  /** The endpoint's: its place among the others. */
-  created_at: Ms;
   deleted_at: Ms;
 }
 
@@ -148,8 +146,6 @@ export interface DeliveryRow {
   last_error: string | null;
   /** The latest success; stays when a replay makes it pending again. */
   delivered_at: Ms | null;
-  /** The message's, so that an endpoint's deliveries can be walked by time. */
-  created_at: Ms;
 }
 
 export interface AttemptRow {

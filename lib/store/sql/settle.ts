@@ -147,7 +147,6 @@ function* whatIsKept(
       .selectFrom('hookplane_attempts')
       .select('id')
       .where('message_id', '=', messageId)
-      .where('started_at', '=', attempt.startedAt)
       .where('id', '=', attempt.id),
   );
   if (recorded) return 'nothing';
