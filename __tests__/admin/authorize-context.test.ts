@@ -1,6 +1,7 @@
 import type { AuthorizeInfo } from '../../lib/admin/authorize.js';
 import { createAdminHandler } from '../../lib/admin/handler.js';
 import { ROUTES } from '../../lib/admin/routes.js';
+import type { Sender } from '../../lib/sender/sender.js';
 import { recordingLogger } from '../support/sender.js';
 import { anId, expectError } from './expectations.js';
 import { type Answer, answerOf, openPlane, type Plane, requestOf } from './plane.js';
@@ -74,6 +75,18 @@ describe('§5.4 without a callback', () => {
       expect(() => createAdminHandler(plane.sender, options)).toThrow('authorize must be a function');
     }
   });
+});
+
+test('options in place of the sender are refused at once', () => {
+  const authorize = () => true;
+  for (const sender of [{ authorize }, undefined, null, {}]) {
+    expect(() => createAdminHandler(sender as unknown as Sender, { authorize })).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_OPTIONS',
+        message: expect.stringContaining('needs a sender'),
+      }),
+    );
+  }
 });
 
 describe('a fault is told', () => {

@@ -20,9 +20,9 @@ const { messages: found } = await sender.messages.list({ limit: 1, endpointId: b
 const messageId = found[0].id;
 
 let made = 0;
-// It wants nothing that is sent here: there would be thousands that do, in the end.
+// Of a tenant that is sent nothing: there are thousands of them in the end.
 const anEndpoint = () =>
-  sender.endpoints.create({ url: 'https://receiver.example.com/hooks', tenantId: BIG, types: ['nothing'] });
+  sender.endpoints.create({ url: 'https://receiver.example.com/hooks', tenantId: 'made' });
 const MAKE = {
   endpoint: async () => (await anEndpoint()).id,
   async paused() {
