@@ -2,7 +2,7 @@
 // beginning, in the middle and at the end of the walk, and whether each message is met exactly once.
 import { join } from 'node:path';
 import { createSender, sqliteStore } from 'hookplane';
-import { fillOutbox, machine, median, quantile, say, temporaryFolder } from './support.mjs';
+import { fillOutbox, machine, median, quantile, say, storedId, temporaryFolder } from './support.mjs';
 
 const MESSAGES = Number(process.env.BENCH_MESSAGES ?? 100_000);
 const PAGE = 1000;
@@ -75,7 +75,7 @@ export async function run() {
   const replayed = (pages) => pages.reduce((sum, page) => sum + page.replayed, 0);
   const state = (index, endpoint) =>
     sender.messages
-      .get(`msg_acme_${target.id}_${String(index).padStart(9, '0')}`)
+      .get(storedId(timeOf(index), target.id, index))
       .then(({ deliveries }) =>
         JSON.stringify(deliveries.find(({ endpointId }) => endpointId === endpoint.id)),
       );

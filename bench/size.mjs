@@ -122,7 +122,7 @@ async function measureEngine(stores) {
     ...{ scheduleStep: 0, lost: false, lastError: null },
     attempt: {
       ...{
-        id: `att_${messageId.slice(4)}${fence}`,
+        id: `att_${Date.now().toString(32).padStart(10, '0')}${messageId.slice(-16)}`,
         number: attemptCount + 1,
         status: 'succeeded',
         trigger: 'retry',

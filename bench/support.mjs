@@ -100,6 +100,11 @@ export function quantile(values, share) {
   return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)];
 }
 
+/** The id of the message number `index` to an endpoint, which was made at `at`: lists go by the time in it. */
+export function storedId(at, endpointId, index) {
+  return `msg_${at.toString(32).padStart(10, '0')}${endpointId.slice(-8)}${String(index).padStart(8, '0')}`;
+}
+
 /** Messages that are stored by the store itself, a thousand at a time, each owed to the endpoints that are named. */
 export async function fillOutbox(store, { tenantId, endpointIds, count, createdAt = () => Date.now() }) {
   const BATCH = 1000;
@@ -107,7 +112,7 @@ export async function fillOutbox(store, { tenantId, endpointIds, count, createdA
     const messages = Array.from({ length: Math.min(BATCH, count - first) }, (_, offset) => {
       const at = createdAt(first + offset);
       return {
-        id: `msg_${tenantId}_${endpointIds[0]}_${String(first + offset).padStart(9, '0')}`,
+        id: storedId(at, endpointIds[0], first + offset),
         tenantId,
         type: 'bench.stored',
         channels: null,

@@ -7,6 +7,7 @@ import {
   each,
   LEASE_MS,
   newMessage,
+  positionAt,
   settlementOf,
   T0,
   turn,
@@ -33,6 +34,31 @@ test('where statistics say that nothing is ever owed, no turn goes over all that
   expect(leasing).toContain('using hookplane_deliveries_due');
   for (const table of ['messages', 'deliveries']) expect(settling).toContain(`Update on hookplane_${table}`);
   expect(leasing + settling).not.toMatch(/hookplane_(deliveries_expiring|messages_undelivered)/);
+});
+
+test('what is newest of a tenant or an endpoint, and what a deleted tenant has left, is not looked for among all', async () => {
+  const { store, analyze, plansOf } = await planPostgres();
+  const others = await addEndpoint(store, { tenantId: 'other' });
+  const { id } = await addEndpoint(store, { tenantId: 'acme' });
+  const messages = Array.from({ length: 3000 }, (_, index) =>
+    index % 3 > 0 && index < 2400
+      ? newMessage([id], { tenantId: 'acme', createdAt: T0 + index })
+      : newMessage([others.id], { tenantId: 'other', createdAt: T0 + index }),
+  );
+  await store.messages.insert(messages, true);
+  await analyze();
+  const query = { types: undefined, statuses: undefined, since: undefined, until: undefined, after: null };
+  const listing = await plansOf(() =>
+    store.messages.list({ ...query, tenant: 'acme', endpointId: id, limit: 9 }),
+  );
+  const deleting = await plansOf(() => store.tenants.delete('acme', positionAt(T0 + 3000)));
+  const purging = await plansOf(() => store.tenants.purge(T0));
+  expect(listing[0]).toContain('using hookplane_deliveries_by_endpoint on');
+  const ofTenant = [...deleting, ...purging].filter((plan) =>
+    /^Limit[\s\S]* on hookplane_messages\n/.test(plan),
+  );
+  expect(ofTenant).toHaveLength(3);
+  for (const plan of ofTenant) expect(plan).toContain('using hookplane_messages_by_tenant on');
 });
 
 test('what expires is found by its time', async () => {

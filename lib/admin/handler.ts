@@ -91,7 +91,7 @@ export type ControlPlane = (incoming: () => Incoming, context: HostContext) => P
 /** What every kind of host shares: a request in, what to answer out. It never rejects. */
 export function createControlPlane(sender: Sender, options: AdminHandlerOptions): ControlPlane {
   // Often it is the options that come first; without this, all is well until the first request.
-  if (typeof sender?.forCaller !== 'function') {
+  if (typeof sender?.health !== 'function') {
     throw new HookplaneError(
       'INVALID_OPTIONS',
       'The control plane needs a sender, as createSender answers it, as its first argument',

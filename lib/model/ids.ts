@@ -14,7 +14,9 @@ const sequences = new Map<IdPrefix, { ms: number; head: string; tail: number }>(
  * bits, in base 32. Ids of one prefix that a process makes in one millisecond count up from a random number, so that
  * they keep the order in which they were made and "newest first" is exact.
  */
-export function createId(prefix: IdPrefix, ms: number): string {
+export function createId(prefix: IdPrefix, time: number): string {
+  // A clock may tell parts of milliseconds.
+  const ms = Math.floor(time);
   let sequence = sequences.get(prefix);
   if (sequence?.ms === ms && sequence.tail + 1 < HALF) {
     sequence.tail += 1;
@@ -38,9 +40,10 @@ export function timeOfId(id: string): number {
   return Number.parseInt(id.slice(from, from + TIME_DIGITS), RADIX);
 }
 
-/** What the ids of a prefix that were made at `ms` or later are behind, and no earlier one: a bound, no id. */
+/** What the ids of a prefix that were made at `ms` or later (and after 1970) are behind, and no earlier one: a bound, no id. */
 export function firstIdAt(prefix: IdPrefix, ms: number): string {
-  return `${prefix}_${digits(Math.min(Math.max(ms, 0), RADIX ** TIME_DIGITS - 1), TIME_DIGITS)}`;
+  const whole = Math.min(Math.max(Math.ceil(ms), 0), RADIX ** TIME_DIGITS - 1);
+  return `${prefix}_${digits(whole, TIME_DIGITS)}`;
 }
 
 function digits(value: number, length: number): string {

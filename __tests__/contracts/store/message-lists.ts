@@ -1,6 +1,16 @@
 import type { Message } from '../../../lib/model/message.js';
 import type { MessageQuery, Store } from '../../../lib/store/store.js';
-import { addEndpoint, addMessage, finish, lease, LEASE_MS, newMessage, T0, walk } from './fixtures.js';
+import {
+  addEndpoint,
+  addMessage,
+  finish,
+  lease,
+  LEASE_MS,
+  newMessage,
+  positionAt,
+  T0,
+  walk,
+} from './fixtures.js';
 
 const ALL: Omit<MessageQuery, 'after' | 'limit'> = {
   tenant: undefined,
@@ -253,6 +263,15 @@ export function messageListContract(store: () => Store): void {
         page = await range({ limit: 2, after: page.at(-1)?.position ?? after });
       }
       expect(walked).toEqual(messages.map(({ id }) => id));
+    });
+
+    test('is not widened by a position before it', async () => {
+      for (const tenantId of [null, 'acme']) {
+        await addMessage(store(), [], { tenantId, createdAt: T0 + 3 });
+        const made = await addMessage(store(), [], { tenantId, createdAt: T0 + 5 });
+        const found = await range({ tenantId, since: T0 + 5, after: positionAt(T0) });
+        expect(found.map(({ id }) => id)).toEqual([made]);
+      }
     });
 
     test('says what each owes to the endpoint', async () => {

@@ -136,12 +136,17 @@ export function tenantDeletionContract(store: () => Store): void {
     expect(await store().messages.get(undefined, between.id)).toBeNull();
   });
 
-  test('a message that a clock ahead of ours has made goes with it', async () => {
-    const ahead = await addMessage(store(), [], { tenantId: 'acme', createdAt: T0 + 5000 });
+  test('messages that a clock ahead of ours has made go with it, the last one too, before they are purged', async () => {
+    const messages = Array.from({ length: MANY }, (_each, index) => ofAcme([], { createdAt: T0 + index }));
+    await store().messages.insert(messages, true);
     await deleteAcme();
-    expect(await store().messages.get(undefined, ahead)).toBeNull();
-    await addMessage(store(), [], { tenantId: 'acme', createdAt: T0 + 5001 });
-    expect(await list(undefined)).toHaveLength(1);
+    const [first, last] = [messages[0]!, messages.at(-1)!];
+    for (const { id } of [first, last]) expect(await store().messages.get(undefined, id)).toBeNull();
+    expect(await list(undefined)).toEqual([]);
+    const next = await addMessage(store(), [], { tenantId: 'acme', createdAt: T0 + MANY });
+    expect(await list('acme')).toEqual([next]);
+    await purge(T0 + MANY);
+    expect(await list(undefined)).toEqual([next]);
   });
 
   describe('a message that was made before', () => {

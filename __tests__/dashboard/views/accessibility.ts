@@ -55,6 +55,9 @@ async function sampleData({ sender, receiver }: Dashboard): Promise<Places> {
   };
 }
 
+/** To come to every view and have axe look at it takes ten seconds, and several times that on a busy machine. */
+const WALK_MS = 90_000;
+
 /** Has all that moves by itself be written down from now on. */
 const WATCH_SHIFTS = `
   globalThis.shifts = [];
@@ -103,25 +106,33 @@ export function testAccessibility(dashboard: () => Dashboard): void {
     return wrong;
   }
 
-  it('axe finds nothing in any view, and nothing moves in it by itself', async () => {
-    // The policy keeps axe out as it keeps out everybody.
-    const page = await dashboard().open('#/nowhere', { bypassCSP: true });
-    expect(await walk(page, violations)).toEqual({});
-  });
+  it(
+    'axe finds nothing in any view, and nothing moves in it by itself',
+    async () => {
+      // The policy keeps axe out as it keeps out everybody.
+      const page = await dashboard().open('#/nowhere', { bypassCSP: true });
+      expect(await walk(page, violations)).toEqual({});
+    },
+    WALK_MS,
+  );
 
-  it('nor does any view in the dark on a phone, whose screen all of it fits', async () => {
-    const page = await dashboard().open('#/nowhere', {
-      bypassCSP: true,
-      colorScheme: 'dark',
-      viewport: { width: 360, height: 800 },
-    });
-    const look = async () => {
-      const found = await violations(page, 'html', ['color-contrast', 'scrollable-region-focusable']);
-      const over = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
-      return Number(over) > 0 ? [...found, `wider than the screen by ${over}`] : found;
-    };
-    expect(await walk(page, look)).toEqual({});
-  });
+  it(
+    'nor does any view in the dark on a phone, whose screen all of it fits',
+    async () => {
+      const page = await dashboard().open('#/nowhere', {
+        bypassCSP: true,
+        colorScheme: 'dark',
+        viewport: { width: 360, height: 800 },
+      });
+      const look = async () => {
+        const found = await violations(page, 'html', ['color-contrast', 'scrollable-region-focusable']);
+        const over = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+        return Number(over) > 0 ? [...found, `wider than the screen by ${over}`] : found;
+      };
+      expect(await walk(page, look)).toEqual({});
+    },
+    WALK_MS,
+  );
 
   it('cuts no title on a phone, however long it is', async () => {
     const { sender, receiver, open } = dashboard();

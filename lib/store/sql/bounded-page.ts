@@ -80,6 +80,16 @@ function* choose(
   return { way: ways[way]!, end: id };
 }
 
+/**
+ * The newest row of a way that has one range. As a page of it, so that PostgreSQL does not go over the rows of all others
+ * in the order of the key, where there is nothing of late.
+ */
+export function* newestOf(db: Kysely<Tables>, way: Way): Steps<string | undefined> {
+  const columns = sql`${sql.raw(way.key)} as id`;
+  const bounds = { from: null, to: null };
+  return (yield* rawRows(db, walk<{ id: string }>(way, { columns, bounds, limit: 1 })))[0]?.id;
+}
+
 const BEHIND_ALL = '~';
 const BEFORE_ALL = { id: '', inclusive: true };
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Position } from '../../model/page.js';
 import type { NewMessage, TenantScope } from '../store.js';
+import { newestOf } from './bounded-page.js';
 import { removeSamplesOf } from './depth.js';
 import type { SqlDialect } from './dialect.js';
 import {
@@ -11,6 +12,7 @@ import {
   removeKeys,
   removeMessages,
 } from './removal.js';
+import { positionOf } from './rows.js';
 import type { DeletedTenantRow, Tables } from './schema.js';
 import { changesOf, firstOf, rawChanges, rawRows, rowsOf, type Steps } from './steps.js';
 
@@ -36,15 +38,13 @@ export function* lastLeft(db: Kysely<Tables>, tenantId: TenantScope): Steps<stri
 /** Makes all messages that the tenant has by now, or that were made up to `last`, ones that were a deleted tenant's. */
 export function* markDeleted(db: Kysely<Tables>, tenantId: string, last: Position): Steps<DeletedTenantRow> {
   // One of a process whose clock is ahead counts as well.
-  const newest = yield* firstOf(
-    db
-      .selectFrom('hookplane_messages')
-      .select(['created_at as ms', 'id'])
-      .where('tenant_id', '=', tenantId)
-      .orderBy('id', 'desc')
-      .limit(1),
-  );
-  const { ms, id } = newest && isUpTo(last, newest) ? newest : last;
+  const newest = yield* newestOf(db, {
+    table: sql`hookplane_messages`,
+    key: 'id',
+    ranges: [{ tenant_id: tenantId }],
+    rest: [],
+  });
+  const { ms, id } = newest !== undefined && newest > last.id ? positionOf(newest) : last;
   const row = { tenant_hash: hashOf(tenantId), tenant_id: tenantId, at: ms, message_id: id };
   yield* changesOf(
     db
@@ -65,8 +65,8 @@ export function* purgeTenant(
     db,
     sql<RemovedMessage>`
     select ${REMOVED_COLUMNS} from hookplane_messages
-    where tenant_id = ${tenant_id} and id <= ${message_id}
-    order by id limit ${REMOVAL_BATCH} ${dialect.forUpdate()}`,
+    where (tenant_id, id) >= (${tenant_id}, '') and (tenant_id, id) <= (${tenant_id}, ${message_id})
+    order by tenant_id, id limit ${REMOVAL_BATCH} ${dialect.forUpdate()}`,
   );
   const whole = yield* removeMessages(db, dialect, messages, Number.MAX_SAFE_INTEGER);
   if (!whole || messages.length === REMOVAL_BATCH) return;
@@ -157,6 +157,7 @@ export function isLeft(
   return deletion !== undefined && isUpTo({ ms: createdAt, id }, deletion);
 }
 
+/** By the time as well, which may have been set back since: see followClock. */
 function isUpTo(position: Position, last: Position): boolean {
   return position.ms < last.ms || (position.ms === last.ms && position.id <= last.id);
 }

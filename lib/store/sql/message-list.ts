@@ -1,7 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Message } from '../../model/message.js';
 import type { MessageQuery, PageOf } from '../store.js';
-import { boundedPage, unindexed, type Way } from './bounded-page.js';
+import { boundedPage, newestOf, unindexed, type Way } from './bounded-page.js';
 import { IS_KEPT, lastLeft } from './deleted-tenants.js';
 import { boundsOf } from './page-bounds.js';
 import { LISTED, toMessage } from './rows.js';
@@ -28,16 +28,14 @@ export function* listMessages(db: Kysely<Tables>, query: MessageQuery): Steps<Pa
 
 /** Whether this tenant's messages are what the endpoint is owed: they are all of one tenant. */
 function* isOwed(db: Kysely<Tables>, tenant: string, endpointId: string): Steps<boolean> {
-  const newest = yield* firstOf(
-    db
-      .selectFrom('hookplane_deliveries')
-      .select('message_id')
-      .where('endpoint_id', '=', endpointId)
-      .orderBy('message_id', 'desc')
-      .limit(1),
-  );
-  if (!newest) return false;
-  const message = db.selectFrom('hookplane_messages').select('id').where('id', '=', newest.message_id);
+  const newest = yield* newestOf(db, {
+    table: sql`hookplane_deliveries`,
+    key: 'message_id',
+    ranges: [{ endpoint_id: endpointId }],
+    rest: [],
+  });
+  if (newest === undefined) return false;
+  const message = db.selectFrom('hookplane_messages').select('id').where('id', '=', newest);
   return (yield* firstOf(message.where('tenant_id', '=', tenant))) !== undefined;
 }
 

@@ -145,11 +145,12 @@ export function fromJson<T>(text: string | null): T | null {
   return text === null ? null : (JSON.parse(text) as T);
 }
 
-/** A page out of rows that were asked for with one more than the limit. */
+/** The position of what has an id of `createId`. */
 export function positionOf(id: string): Position {
   return { ms: timeOfId(id), id };
 }
 
+/** A page out of rows that were asked for with one more than the limit. */
 export function toPage<Row, Item>(
   rows: Row[],
   limit: number,
