@@ -8,7 +8,7 @@ import { createAdminHandler, createSender } from 'hookplane';
 import { cases, describe, urlOf } from './size-cases.mjs';
 import { BIG } from './size-fill.mjs';
 import { postgresStores, sqliteStores } from './size-stores.mjs';
-import { machine, median, temporaryFolder } from './support.mjs';
+import { idAt, machine, median, temporaryFolder } from './support.mjs';
 
 const MOST = 1.5;
 const ROUNDS = 15;
@@ -110,39 +110,42 @@ async function measureEngine(stores) {
       ...given,
     });
   const lease = (store) => turn(store, { lease: { leaseMs: 60_000, share } });
-  const delivered = ({ messageId, endpointId, fence, attemptCount, target }) => ({
-    ...{
-      messageId,
-      endpointId,
-      fence,
-      status: 'delivered',
-      dueAt: Date.now(),
-      attemptCount: attemptCount + 1,
-    },
-    ...{ scheduleStep: 0, lost: false, lastError: null },
-    attempt: {
+  const delivered = ({ messageId, endpointId, fence, attemptCount, target }) => {
+    const now = Date.now();
+    return {
       ...{
-        id: `att_${Date.now().toString(32).padStart(10, '0')}${messageId.slice(-16)}`,
-        number: attemptCount + 1,
-        status: 'succeeded',
-        trigger: 'retry',
+        messageId,
+        endpointId,
+        fence,
+        status: 'delivered',
+        dueAt: now,
+        attemptCount: attemptCount + 1,
       },
-      ...{
-        startedAt: Date.now(),
-        durationMs: 20,
-        requestUrl: target.endpoint.url,
-        remoteAddress: '192.0.2.1',
+      ...{ scheduleStep: 0, lost: false, lastError: null },
+      attempt: {
+        ...{
+          id: idAt('att', now, messageId.slice(-16)),
+          number: attemptCount + 1,
+          status: 'succeeded',
+          trigger: 'retry',
+        },
+        ...{
+          startedAt: now,
+          durationMs: 20,
+          requestUrl: target.endpoint.url,
+          remoteAddress: '192.0.2.1',
+        },
+        ...{
+          responseStatus: 200,
+          responseHeaders: {},
+          responseBody: '',
+          errorKind: null,
+          error: null,
+          nextAttemptAt: null,
+        },
       },
-      ...{
-        responseStatus: 200,
-        responseHeaders: {},
-        responseBody: '',
-        errorKind: null,
-        error: null,
-        nextAttemptAt: null,
-      },
-    },
-  });
+    };
+  };
   const acts = {
     [`lease of ${BATCH}`]: async (store) => {
       const [ms, { leased }] = await timed(() => lease(store));

@@ -100,9 +100,14 @@ export function quantile(values, share) {
   return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)];
 }
 
-/** The id of the message number `index` to an endpoint, which was made at `at`: lists go by the time in it. */
+/** An id of the form that the sender makes: lists go by the time in it. @param last 16 letters and digits */
+export function idAt(prefix, at, last) {
+  return `${prefix}_${at.toString(32).padStart(10, '0')}${last}`;
+}
+
+/** The id of the message number `index` to an endpoint, which was made at `at`. */
 export function storedId(at, endpointId, index) {
-  return `msg_${at.toString(32).padStart(10, '0')}${endpointId.slice(-8)}${String(index).padStart(8, '0')}`;
+  return idAt('msg', at, `${endpointId.slice(-8)}${String(index).padStart(8, '0')}`);
 }
 
 /** Messages that are stored by the store itself, a thousand at a time, each owed to the endpoints that are named. */

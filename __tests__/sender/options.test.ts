@@ -85,9 +85,15 @@ test('what is given is taken', () => {
     ...given,
     egressProxy: null,
     logger: LOGGER,
+    now: expect.any(Function),
   });
+  expect(resolved.now()).toBe(7);
   const keys = secretKey.map(({ key }) => key.export().toString('hex'));
   expect(keys).toEqual(['ab'.repeat(32), '01'.repeat(32)]);
+});
+
+test('a clock that tells parts of milliseconds is taken for one that does not', () => {
+  expect(resolveOptions({ store, now: () => 7.75 }).now()).toBe(7);
 });
 
 test('an option that is undefined is left out', () => {

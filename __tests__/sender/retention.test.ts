@@ -96,6 +96,19 @@ test('by default it is 30 days for messages and 400 for the audit log', async ()
   });
 });
 
+test('by a clock that tells parts of milliseconds it is as long', async () => {
+  const clock = createClock();
+  const { sender } = await start({ now: () => clock.now() + 0.25 });
+  await sender.forCaller({}).send({ type: 'a', data: 1, tenantId: 'nobody' });
+  clock.advance(400 * DAY + 1);
+  const kept = await sender.forCaller({}).send({ type: 'a', data: 2, tenantId: 'nobody' });
+  await beat(sender);
+  await eventually(async () => {
+    const { entries } = await sender.audit.list();
+    expect(entries.map(({ targetId }) => targetId)).toEqual([kept.id]);
+  });
+});
+
 test('with null, messages and audit are kept for ever', async () => {
   const { clock, sender } = await start({ retentionSeconds: null });
   const { id } = await sender.forCaller({}).send({ type: 'a', data: 1, tenantId: 'nobody' });

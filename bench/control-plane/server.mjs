@@ -78,4 +78,4 @@ process.on('message', async ({ kind, count }) => {
   process.send({ ids: ids.length > 0 ? ids : [KNOWN[kind] ?? bigEndpoint] });
 });
 process.on('disconnect', () => process.exit(0));
-process.send({ ports, messageId, last: opened.last });
+process.send({ ports, messageId, last: opened.last, made: Object.keys(MAKE) });

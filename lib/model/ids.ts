@@ -14,9 +14,7 @@ const sequences = new Map<IdPrefix, { ms: number; head: string; tail: number }>(
  * bits, in base 32. Ids of one prefix that a process makes in one millisecond count up from a random number, so that
  * they keep the order in which they were made and "newest first" is exact.
  */
-export function createId(prefix: IdPrefix, time: number): string {
-  // A clock may tell parts of milliseconds.
-  const ms = Math.floor(time);
+export function createId(prefix: IdPrefix, ms: number): string {
   let sequence = sequences.get(prefix);
   if (sequence?.ms === ms && sequence.tail + 1 < HALF) {
     sequence.tail += 1;

@@ -92,7 +92,7 @@ export interface SenderOptions {
   propagateTraceContext?: boolean;
   /** @default warnings and errors as Node.js process warnings */
   logger?: Logger;
-  /** The clock, in milliseconds since the epoch. @default the store's, where processes share one, or else Date.now */
+  /** The clock, in milliseconds since the epoch, of which parts are left out. @default the store's, where processes share one, or else Date.now */
   now?: () => number;
 }
 
@@ -181,7 +181,7 @@ export function resolveOptions(options: SenderOptions): ResolvedOptions {
     maxPendingAgeMs: given.maxPendingAgeMs ?? 300_000,
     propagateTraceContext: given.propagateTraceContext ?? false,
     logger: safeLogger(options.logger ?? defaultLogger),
-    now: options.now ?? options.store.now ?? Date.now,
+    now: options.now ? wholeMs(options.now) : (options.store.now ?? Date.now),
   };
   if (resolved.leaseMs <= resolved.timeoutMs) {
     throw new HookplaneError(
@@ -197,4 +197,9 @@ export function resolveOptions(options: SenderOptions): ResolvedOptions {
     );
   }
   return resolved;
+}
+
+/** What is stored are whole milliseconds, and ids are made of them. */
+function wholeMs(now: () => number): () => number {
+  return () => Math.floor(now());
 }

@@ -55,7 +55,7 @@ async function sampleData({ sender, receiver }: Dashboard): Promise<Places> {
   };
 }
 
-/** To come to every view and have axe look at it takes ten seconds, and several times that on a busy machine. */
+/** To come to every view and have axe look at it takes five seconds, and has taken more than thirty on a busy machine. */
 const WALK_MS = 90_000;
 
 /** Has all that moves by itself be written down from now on. */

@@ -81,8 +81,8 @@ function* choose(
 }
 
 /**
- * The newest row of a way that has one range. As a page of it, so that PostgreSQL does not go over the rows of all others
- * in the order of the key, where there is nothing of late.
+ * The id of the newest row of a way that has one range. As a page of it, so that PostgreSQL does not go over the rows of all
+ * others in the order of the key, where there is nothing of late.
  */
 export function* newestOf(db: Kysely<Tables>, way: Way): Steps<string | undefined> {
   const columns = sql`${sql.raw(way.key)} as id`;

@@ -131,7 +131,8 @@ export function messageStore(context: SqlContext): MessageStore {
 
 /** A piece of the index by tenant: its order is said as well, so that the planner takes no other. */
 function inRange({ tenantId, since, until, after }: RangeQuery): RawBuilder<SqlBool> {
-  const { from, to } = { from: firstIdAt('msg', since), to: firstIdAt('msg', until) };
+  const from = firstIdAt('msg', since);
+  const to = firstIdAt('msg', until);
   const [behind, bound] = after && after.id > from ? ['>', after.id] : ['>=', from];
   return tenantId === null
     ? sql`m.tenant_id is null and m.id ${sql.raw(behind)} ${bound} and m.id < ${to}`

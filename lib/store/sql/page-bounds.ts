@@ -9,7 +9,7 @@ export interface PageBounds {
   to: string | null;
 }
 
-export interface PageRange {
+interface PageRange {
   /** In milliseconds. */
   since?: number | undefined;
   /** In milliseconds; not part of it. */
